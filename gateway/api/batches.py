@@ -106,6 +106,7 @@ class BatchListView(BatchView):
         if file.purpose != PURPOSE:
             message = f"The purpose of the file is {file.purpose}, not {PURPOSE}."
             raise InvalidFile(message, param="input_file_id")
+        expiry = asked.output_expires_after
         new = NewBatch(
             workspace_id=workspace_id,
             key_id=UUID(caller.key.key_id),
@@ -113,6 +114,7 @@ class BatchListView(BatchView):
             endpoint=asked.endpoint,
             input_file=file,
             metadata=asked.metadata or {},
+            output_expires_after_s=expiry.seconds if expiry else None,
             idempotency_key=read_idempotency_key(inbound_of(request).head),
         )
         return Response(write_batch(reading(lambda: create_batch(new))))

@@ -39,6 +39,9 @@ class Batch(ApiObject):
     input_file = models.UUIDField()
     output_file = models.UUIDField(null=True, blank=True)
     error_file = models.UUIDField(null=True, blank=True)
+    output_expires_after_s = models.IntegerField(
+        null=True, blank=True, help_text="Of the files of results; null: TOLLHOUSE_BATCH_DAYS."
+    )
     metadata = models.JSONField(default=dict)
     status = models.CharField(max_length=12, choices=Status.choices, default=Status.VALIDATING)
     errors = models.JSONField(default=list, help_text="[{code, message, param, line}]")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from gateway.api.schemas.files import FileId
+from gateway.api.schemas.files import MAX_EXPIRY_S, MIN_EXPIRY_S, FileId
 from gateway.core.file_ids import write_file_id
 from gateway.models import Batch
 
@@ -19,6 +19,15 @@ Metadata = Annotated[
     Meta(max_length=MAX_PAIRS),
 ]
 Seconds = Annotated[int | None, Meta(description="Seconds since 1970.")]
+
+
+class OutputExpiry(Struct, kw_only=True, forbid_unknown_fields=True):
+    """When the files of results expire."""
+
+    anchor: Annotated[
+        Literal["created_at"], Meta(description="The creation of the file, not of the batch.")
+    ]
+    seconds: Annotated[int, Meta(ge=MIN_EXPIRY_S, le=MAX_EXPIRY_S)]
 
 
 class CreateBatchRequest(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +49,7 @@ class CreateBatchRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     ]
     completion_window: Literal["24h"]
     metadata: Metadata | UnsetType | None = UNSET
+    output_expires_after: OutputExpiry | UnsetType | None = UNSET
 
 
 class RequestCounts(Struct):

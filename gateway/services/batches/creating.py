@@ -23,7 +23,8 @@ CANCELLED = ("batch_cancelled", "The batch was cancelled before this request was
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBatch:
-    """What a batch is to be. input_file: one of the workspace, of purpose batch."""
+    """What a batch is to be. input_file: one of the workspace, of purpose batch.
+    output_expires_after_s: of its files of results, from their creation; None for as usual."""
 
     workspace_id: UUID
     key_id: UUID
@@ -31,6 +32,7 @@ class NewBatch:
     endpoint: str
     input_file: StoredFile
     metadata: Mapping[str, str] = field(default_factory=dict)
+    output_expires_after_s: int | None = None
     idempotency_key: str = ""
 
 
@@ -48,6 +50,7 @@ def create_batch(new: NewBatch) -> Batch:
         endpoint=new.endpoint,
         input_file=new.input_file.pk,
         metadata=dict(new.metadata),
+        output_expires_after_s=new.output_expires_after_s,
         created_at=now,
         expires_at=now + WINDOW,
     )
@@ -60,11 +63,15 @@ def create_batch(new: NewBatch) -> Batch:
         earlier = Batch.objects.get(
             workspace_id=new.workspace_id, idempotency_key=new.idempotency_key
         )
-        asked = (new.endpoint, new.input_file.pk, dict(new.metadata))
-        if asked != (earlier.endpoint, earlier.input_file, earlier.metadata):
+        if _asked(batch) != _asked(earlier):
             raise IdempotencyMismatch from None
         return earlier
     return batch
+
+
+def _asked(batch: Batch) -> tuple[object, ...]:
+    """Return what a caller has said of a batch."""
+    return (batch.endpoint, batch.input_file, batch.metadata, batch.output_expires_after_s)
 
 
 def cancel_batch(batch: Batch, *, actor: str = "") -> Batch:

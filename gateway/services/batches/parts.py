@@ -10,7 +10,6 @@ from uuid import UUID, uuid5
 
 import msgspec
 from django.conf import settings
-from django.utils import timezone
 
 from gateway.core.errors import StorageUnavailable
 from gateway.file_storage.encryption import Damaged, DecryptingReader, EncryptingWriter
@@ -105,6 +104,7 @@ def write_results(batch: Batch, name: str) -> None:
     parts = BatchPart.objects.filter(batch=batch, **{f"{name}_bytes__gt": 0})
     if not parts.exists():
         return
+    seconds = batch.output_expires_after_s
     new = NewFile(
         workspace_id=batch.workspace_id,
         filename=f"{batch.public_id}_{name}.jsonl",
@@ -112,7 +112,9 @@ def write_results(batch: Batch, name: str) -> None:
         content_type=JSONL,
         key_id=batch.key_id,
         has_quota=False,
-        expires_at=timezone.now() + timedelta(days=settings.BATCH_DAYS),
+        expires_after=timedelta(seconds=seconds)
+        if seconds
+        else timedelta(days=settings.BATCH_DAYS),
     )
 
     def set_file(file: StoredFile) -> None:

@@ -44,8 +44,9 @@ KEYS_KEPT_FOR = timedelta(hours=24)
 class NewFile:
     """What a file is to be. key_id, uploaded_by: the API key or the member who uploads it.
 
-    has_quota: False for what the gateway makes: it is counted, and never refused. reserve: how many
-    bytes of the quota to reserve for it, if they fit, and else (gateway.services.files.quota).
+    expires_after: from its creation, in the place of expires_at. has_quota: False for what the
+    gateway makes: it is counted, and never refused. reserve: how many bytes of the quota to reserve
+    for it, if they fit, and else (gateway.services.files.quota).
     """
 
     workspace_id: UUID
@@ -55,6 +56,7 @@ class NewFile:
     key_id: UUID | None = None
     uploaded_by: str = ""
     expires_at: datetime | None = None
+    expires_after: timedelta | None = None
     idempotency_key: str = ""
     has_quota: bool = True
     reserve: tuple[int, ...] = (0,)
@@ -156,6 +158,9 @@ class FileWriter:
     def _make_ready(self, new: NewFile) -> StoredFile:
         # A copy: where the transaction fails, the row is still what it was.
         file, now = copy(self._row), timezone.now()
+        ends = new.expires_at
+        if new.expires_after is not None:
+            ends = file.created_at + new.expires_after
         fields = {
             "filename": new.filename,
             "purpose": new.purpose,
@@ -163,7 +168,7 @@ class FileWriter:
             "size_bytes": self.size_bytes,
             "sha256": self._digest.hexdigest(),
             "state": StoredFile.State.READY,
-            "expires_at": new.expires_at,
+            "expires_at": ends,
             "touched_at": now,
             "reserved_bytes": None,
         }
