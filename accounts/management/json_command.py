@@ -19,6 +19,9 @@ from accounts.management.limit_options import OPTION_NAMES
 
 ACTOR = "command"
 
+# PostgreSQL's codes of an undefined table and an undefined column.
+_UNDEFINED = ("42P01", "42703")
+
 # What --json shows.
 Answer = dict[str, object]
 
@@ -95,5 +98,22 @@ def say_database_error(error: DatabaseError) -> str:
     """Return a sentence for people on why the database does not answer."""
     file = settings.DATABASE_FILE
     if file is not None and not file.exists():
-        return f"There is no database {file}. Run `manage.py prepare`, or set TOLLHOUSE_HOME."
-    return f"The database is not available: {error}."
+        return (
+            f"There is no database {file}. Run `manage.py prepare`, or set TOLLHOUSE_HOME. If the "
+            "database is on PostgreSQL, set DATABASE_URL."
+        )
+    reason = str(error).strip().partition("\n")[0].rstrip(".")
+    if _lacks_table(error):
+        name = file or settings.DATABASES["default"]["NAME"]
+        return (
+            f"The database {name} is empty, or not of this version of Tollhouse ({reason}). Run "
+            "`manage.py prepare`, after a backup, or set DATABASE_URL to another database."
+        )
+    return f"The database is not available: {reason}."
+
+
+def _lacks_table(error: DatabaseError) -> bool:
+    """Return True when a table or column that this version reads is not there."""
+    if getattr(error.__cause__, "sqlstate", None) in _UNDEFINED:
+        return True
+    return str(error).startswith(("no such table", "no such column"))

@@ -120,7 +120,7 @@ def load(copy: Path, aside: Path) -> None:
     """
     file = sqlite_file()
     if file is None:
-        _load_postgresql(copy, aside.name.replace("-", "_"))
+        _load_postgresql(copy, schema_name(aside))
         return
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}.restoring")
@@ -135,6 +135,11 @@ def load(copy: Path, aside: Path) -> None:
     draft.replace(file)
 
 
+def schema_name(aside: Path) -> str:
+    """Return the name of the schema that tables on PostgreSQL go to."""
+    return aside.name.replace("-", "_")
+
+
 def move_aside(path: Path, aside: Path) -> None:
     aside.mkdir(mode=0o700, exist_ok=True)
     shutil.move(path, aside / path.name)
@@ -142,14 +147,23 @@ def move_aside(path: Path, aside: Path) -> None:
 
 def _load_postgresql(copy: Path, schema_aside: str) -> None:
     had_contents = has_contents()
-    with connection.cursor() as cursor:
+    quoted = connection.ops.quote_name(schema_aside)
+    with transaction.atomic(), connection.cursor() as cursor:
         if had_contents:
-            quoted = connection.ops.quote_name(schema_aside)
             cursor.execute(f"ALTER SCHEMA public RENAME TO {quoted}")
             cursor.execute("CREATE SCHEMA public")
     connection.close()
     options = ("--no-owner", "--no-privileges", "--schema=public", "--single-transaction")
-    run_tool("pg_restore", *options, "--exit-on-error", str(copy))
+    try:
+        run_tool("pg_restore", *options, "--exit-on-error", str(copy))
+    except CannotStart:
+        # Its one transaction has left nothing in the new schema.
+        if had_contents:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("DROP SCHEMA IF EXISTS public")
+                cursor.execute(f"ALTER SCHEMA {quoted} RENAME TO public")
+            connection.close()
+        raise
 
 
 def run_tool(program: str, *arguments: str) -> None:

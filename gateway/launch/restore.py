@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
@@ -36,13 +36,16 @@ from gateway.services.replaying import Replayed, replay_journals
 KEPT = ("secrets", "journal", "quarantine", "quickstart.json")
 
 
-class Restored(NamedTuple):
-    """aside: where what was here before has gone; None where there was nothing."""
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """aside: the folder that what was here before has gone to, schema_aside: the schema that the
+    tables on PostgreSQL have gone to; None where there was nothing."""
 
     manifest: Manifest
     proof: Proof
     replayed: Replayed
     aside: Path | None
+    schema_aside: str | None
     warnings: list[str]
 
 
@@ -71,8 +74,15 @@ def restore(source: Path, *, replace: bool) -> Restored:
         proof = prove()
         record_proof(proof)
     note_use(home)
-    was_moved = aside if aside.exists() or _has_schema(aside) else None
-    return Restored(manifest, proof, replayed, was_moved, _find_warnings(manifest, home))
+    folder = aside if aside.exists() else None
+    return Restored(
+        manifest=manifest,
+        proof=proof,
+        replayed=replayed,
+        aside=folder,
+        schema_aside=_find_schema(aside),
+        warnings=_find_warnings(manifest, home),
+    )
 
 
 def read_manifest(source: Path) -> Manifest:
@@ -144,13 +154,14 @@ def _put(source: Path, target: Path, aside: Path) -> None:
         shutil.copy2(source, target)
 
 
-def _has_schema(aside: Path) -> bool:
+def _find_schema(aside: Path) -> str | None:
+    """Return the schema with the tables that were here before; None where there is none."""
     if database_copies.is_sqlite():
-        return False
+        return None
     with connection.cursor() as cursor:
-        name = aside.name.replace("-", "_")
+        name = database_copies.schema_name(aside)
         cursor.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [name])
-        return cursor.fetchone() is not None
+        return name if cursor.fetchone() else None
 
 
 def _find_warnings(manifest: Manifest, home: Path) -> list[str]:

@@ -132,3 +132,24 @@ def test_people_read_what_was_done(home: Path, tmp_path: Path) -> None:
     assert "It contains secrets" in written.stdout
     assert "PROVED" in restored.stdout
     assert backup.stat().st_mode & 0o077 == 0
+
+
+def test_a_restore_that_fails_leaves_the_database_as_it_was(
+    postgresql_home: Path, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup"
+    back_up(postgresql_home, backup)
+    manage_json(postgresql_home, "create_workspace", "Newer", "--credit", "3")
+    before = manage_json(postgresql_home, "prove")["entries"]
+
+    arguments = ("restore", str(backup), "--replace")
+    done = run_manage(postgresql_home, *arguments, env={"PATH": str(tmp_path)})
+
+    assert done.returncode == 1
+    assert "pg_restore is not installed" in done.stderr
+    assert manage_json(postgresql_home, "prove")["entries"] == before
+
+    restored = run_manage(postgresql_home, *arguments)
+
+    assert "The database's former tables are in schema replaced_" in restored.stdout
+    assert manage_json(postgresql_home, "prove")["entries"] == before - 1

@@ -92,3 +92,16 @@ def test_a_newer_database_is_not_used(postgresql: PostgresqlServer, postgresql_h
     done = up_process(postgresql_home, port=free_port())
 
     assert_refused_with(done, "is newer than this version of Tollhouse")
+
+
+@pytest.mark.parametrize("command", ["prove", "list_limit_rules"])
+def test_commands_say_that_a_database_is_empty(
+    postgresql: PostgresqlServer, tmp_path: Path, command: str
+) -> None:
+    env = {"DATABASE_URL": postgresql.url(name := postgresql.new_database())}
+
+    done = run_manage(tmp_path / "home", command, env=env)
+
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert f"The database {name} is empty" in done.stderr
+    assert "manage.py prepare" in done.stderr

@@ -168,12 +168,13 @@ def test_another_sealing_key_is_refused_until_the_loss_is_accepted(other_home: P
 
     served = start(other_home)
     prepared = up_process(other_home, port=free_port())
-    accepted = run_manage(other_home, "reseal_credentials", "--accept-loss", "--json")
+    accepted = run_manage(other_home, "reseal_credentials", "--accept-loss")
 
     assert "with a sealing key that this program does not have" in served.stderr
     assert served.returncode != 0
     assert_refused_with(prepared, "TOLLHOUSE_SEALING_KEYS")
     assert accepted.returncode == 0, accepted.stderr
+    assert "Nothing was re-encrypted" in accepted.stdout
     with running_gateway(other_home) as server:
         assert server.offered()
 

@@ -23,11 +23,14 @@ class Command(JsonCommand):
         " You can remove the other keys afterwards."
     )
 
+    _accepts_loss = False
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--accept-loss", action="store_true", help=ACCEPT_LOSS)
 
     def answer(self, *, accept_loss: bool, **options: object) -> Answer:
+        self._accepts_loss = accept_loss
         if accept_loss:
             forget_other_keys()
             return {"resealed": 0, "resealed_factors": 0}
@@ -43,6 +46,11 @@ class Command(JsonCommand):
             raise ValueError(str(error)) from error
 
     def describe(self, answer: Answer) -> str:
+        if self._accepts_loss:
+            return (
+                "The server now starts without the sealing keys that are lost. Nothing was "
+                "re-encrypted: enter the credentials again, and reset second factors."
+            )
         return "{resealed} credentials and {resealed_factors} second factors re-encrypted.".format(
             **answer
         )

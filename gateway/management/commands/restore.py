@@ -43,6 +43,7 @@ class Command(JsonCommand):
             "version": restored.manifest.version,
             "database": restored.manifest.database,
             "replaced": None if restored.aside is None else str(restored.aside),
+            "replaced_schema": restored.schema_aside,
             "journal_records": restored.replayed.records,
             "aborted_calls": restored.replayed.aborted_calls,
             "holds": restored.proof.holds,
@@ -56,6 +57,8 @@ class Command(JsonCommand):
         lines = [f"Restored the backup of {answer['created_at']} (version {answer['version']})."]
         if answer["replaced"]:
             lines.append(f"What was here before is in {answer['replaced']}.")
+        if answer["replaced_schema"]:
+            lines.append(f"The database's former tables are in schema {answer['replaced_schema']}.")
         lines.append(
             f"{answer['journal_records']} records were posted from journals. "
             f"{answer['aborted_calls']} calls were running and are not charged."
