@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from abc import abstractmethod
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -59,7 +60,7 @@ class JsonCommand(BaseCommand):
             answer = self.answer(**options)
         except (
             *(ValidationError, ValueError, LookupError, LedgerError),
-            *(ImproperlyConfigured, DatabaseError, CommandError),
+            *(ImproperlyConfigured, DatabaseError, CommandError, OSError, sqlite3.Error),
         ) as error:
             self._fail(_sentence(error, self.option_names), as_json=json)
         else:
@@ -91,6 +92,10 @@ def _sentence(error: Exception, option_names: Mapping[str, str]) -> str:
         )
     if isinstance(error, DatabaseError):
         return say_database_error(error)
+    if isinstance(error, sqlite3.Error):
+        return f"SQLite: {error}."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}: {error.filename}." if error.filename else f"{error.strerror}."
     return str(error) or type(error).__name__
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +16,7 @@ import pytest
 
 from tests.flows.site import Site, running_site
 from tests.support.proofs import form
-from tests.support.servers import manage_json, run_manage, running_gateway
+from tests.support.servers import ROOT, environment, manage_json, run_manage, running_gateway
 from tests.support.storage import NOTE, use_postgresql
 
 DATABASE = "tollhouse.sqlite3"
@@ -153,3 +156,24 @@ def test_a_restore_that_fails_leaves_the_database_as_it_was(
 
     assert "The database's former tables are in schema replaced_" in restored.stdout
     assert manage_json(postgresql_home, "prove")["entries"] == before - 1
+
+
+def test_a_full_disk_is_a_sentence(home: Path, tmp_path: Path) -> None:
+    """No file may grow beyond 64 KB, as on a disk that is full."""
+    target = tmp_path / "backup"
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, 64 * 1024))
+
+    done = subprocess.run(
+        [sys.executable, "manage.py", "backup", str(target), "--json"],
+        cwd=ROOT,
+        env=environment(home),
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stderr)["error"].startswith(("File too large", "SQLite: disk I/O"))
