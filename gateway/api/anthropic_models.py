@@ -12,6 +12,7 @@ from django.http import HttpRequest, QueryDict
 
 from gateway.api.schemas.anthropic_models import AnthropicModelList, write_anthropic_list
 from gateway.core.errors import RequestError
+from gateway.core.request import RequestHead
 from gateway.snapshot.types import ModelRecord
 
 VERSION_HEADER = "anthropic-version"
@@ -26,13 +27,18 @@ def speaks_anthropic(request: HttpRequest) -> bool:
     return VERSION_HEADER in request.headers
 
 
+def names_version(head: RequestHead) -> bool:
+    """Do the same for a request that no view reads."""
+    return bool(head.first(VERSION_HEADER.encode()))
+
+
 def list_models(query: QueryDict, models: Sequence[ModelRecord]) -> AnthropicModelList:
     """Return the page that is asked for, the newest models first. Raises RequestError."""
     if not _read_lifecycles(query) >= {"active"}:
         return write_anthropic_list([], has_more=False)
     models = sorted(models, key=lambda model: (-model.created, model.name))
     names = [model.name for model in models]
-    limit = _read_limit(query)
+    limit = read_limit(query)
     after, before = _read_cursor(query, "after_id", names), _read_cursor(query, "before_id", names)
     if after is not None and before is not None:
         message = "Only one of after_id and before_id can be set."
@@ -45,9 +51,9 @@ def list_models(query: QueryDict, models: Sequence[ModelRecord]) -> AnthropicMod
     return write_anthropic_list(models[start:end], has_more=len(models) > end)
 
 
-def _read_limit(query: QueryDict) -> int:
+def read_limit(query: QueryDict) -> int:
     """Raises RequestError."""
-    limit = _read_one(query, "limit")
+    limit = read_one(query, "limit")
     if limit is None:
         return DEFAULT_MODELS
     if not LIMIT.fullmatch(limit) or not 1 <= int(limit) <= MOST_MODELS:
@@ -57,7 +63,7 @@ def _read_limit(query: QueryDict) -> int:
 
 def _read_cursor(query: QueryDict, name: str, names: Sequence[str]) -> int | None:
     """Return where the model is in the list. Raises RequestError."""
-    cursor = _read_one(query, name)
+    cursor = read_one(query, name)
     if cursor is None:
         return None
     if cursor not in names:
@@ -74,7 +80,7 @@ def _read_lifecycles(query: QueryDict) -> set[str]:
     return stages or {"active"}
 
 
-def _read_one(query: QueryDict, name: str) -> str | None:
+def read_one(query: QueryDict, name: str) -> str | None:
     """Raises RequestError."""
     if len(query.getlist(name)) > 1:
         raise RequestError(f"{name} was sent twice.", param=name)

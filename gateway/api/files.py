@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import Error as DatabaseError
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gateway.api.anthropic_files import list_anthropic_files
+from gateway.api.anthropic_models import speaks_anthropic
 from gateway.api.authentication import inbound_of
 from gateway.api.errors import READS
+from gateway.api.schemas.anthropic_files import (
+    AnthropicDeletedFile,
+    AnthropicFile,
+    AnthropicFileList,
+    write_anthropic_file,
+)
 from gateway.api.schemas.files import (
     DeletedFile,
     FileList,
@@ -22,9 +31,10 @@ from gateway.api.schemas.files import (
     write_file_list,
     write_file_object,
 )
-from gateway.api.views import KeyView, answers
+from gateway.api.views import ANTHROPIC_VERSION, KeyView, answers
 from gateway.core.errors import DatabaseUnavailable, NotFound, RequestError
 from gateway.core.file_errors import FileExpired
+from gateway.http.api_format import ANTHROPIC, OPENAI, ApiFormat
 from gateway.models import StoredFile
 from gateway.models.file import PURPOSES
 from gateway.selectors.files import (
@@ -39,8 +49,9 @@ from gateway.services.files.limits import limits_of
 from gateway.services.files.sending import content_response
 
 SCOPE = "files"
-MOST_FILES, USUAL_FILES = 100, 20
-LIMIT = re.compile(r"[0-9]{1,3}")
+MOST_FILES, USUAL_FILES = 1_000, 20
+LIMIT = re.compile(r"[0-9]{1,4}")
+T = TypeVar("T")
 ONCE = ("limit", "order", "after", "purpose")
 
 
@@ -48,6 +59,9 @@ class FilesView(KeyView):
     """A view of the files of the API key's workspace."""
 
     scope = SCOPE
+
+    def api_format(self, request: HttpRequest) -> ApiFormat:
+        return ANTHROPIC if speaks_anthropic(request) else OPENAI
 
     def finalize_response(
         self, request: Request, response: Response, *args: object, **kwargs: object
@@ -61,7 +75,10 @@ class FilesView(KeyView):
 
 
 class FileListView(FilesView):
-    """List the files of the workspace, the newest first."""
+    """List the files of the workspace, the newest first.
+
+    With the header anthropic-version, the list has the format of Anthropic's API.
+    """
 
     methods = (*READS, "POST")
 
@@ -72,6 +89,7 @@ class FileListView(FilesView):
 
     @answers(
         FileList,
+        AnthropicFileList,
         operation_id="listFiles",
         tags=["files"],
         parameters=[
@@ -82,11 +100,22 @@ class FileListView(FilesView):
             ),
             OpenApiParameter("order", {"enum": ["asc", "desc"], "default": "desc"}),
             OpenApiParameter("after", str, description="The last file of the previous page."),
+            ANTHROPIC_VERSION,
+            OpenApiParameter("after_id", str, description="after, in Anthropic's format."),
+            OpenApiParameter(
+                "before_id",
+                str,
+                description="The first file of the next page, in Anthropic's format.",
+            ),
+            OpenApiParameter("page", str, description="next_page, in Anthropic's format."),
         ],
     )
     def get(self, request: Request) -> Response:
-        page = read_page(request.query_params, workspace_of(request))
-        return Response(page)
+        query, workspace_id = request.query_params, workspace_of(request)
+        check_page(query)
+        if speaks_anthropic(request):
+            return Response(reading(lambda: list_anthropic_files(query, workspace_id)))
+        return Response(read_page(query, workspace_id))
 
 
 class FileView(FilesView):
@@ -94,19 +123,32 @@ class FileView(FilesView):
 
     methods = (*READS, "DELETE")
 
-    @answers(FileObject, operation_id="getFile", tags=["files"])
+    @answers(
+        FileObject,
+        AnthropicFile,
+        operation_id="getFile",
+        tags=["files"],
+        parameters=[ANTHROPIC_VERSION],
+    )
     def get(self, request: Request, file_id: str) -> Response:
-        return Response(write_file_object(find(request, file_id)))
+        found = find(request, file_id)
+        if speaks_anthropic(request):
+            return Response(write_anthropic_file(found))
+        return Response(write_file_object(found))
 
-    @answers(DeletedFile, operation_id="deleteFile", tags=["files"])
+    @answers(
+        DeletedFile,
+        AnthropicDeletedFile,
+        operation_id="deleteFile",
+        tags=["files"],
+        parameters=[ANTHROPIC_VERSION],
+    )
     def delete(self, request: Request, file_id: str) -> Response:
         found = find(request, file_id)
-        try:
-            was_there = delete_file(found)
-        except DatabaseError as error:
-            raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
-        if not was_there:
+        if not reading(lambda: delete_file(found)):
             raise missing(file_id)
+        if speaks_anthropic(request):
+            return Response(AnthropicDeletedFile(id=found.public_id))
         return Response(DeletedFile(id=found.public_id))
 
 
@@ -128,6 +170,14 @@ class FileContentView(FilesView):
         if final.status_code == 200 and final.streaming:
             final["cache-control"] = "private, max-age=0"
         return final
+
+
+def reading(read: Callable[[], T]) -> T:
+    """Return what the database answers. Raises DatabaseUnavailable."""
+    try:
+        return read()
+    except DatabaseError as error:
+        raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
 
 
 def workspace_of(request: Request) -> UUID:
@@ -154,20 +204,25 @@ def missing(file_id: str) -> NotFound:
     return NotFound(f"The file {file_id[:64]} does not exist.", param="file_id")
 
 
-def read_page(query: QueryDict, workspace_id: UUID) -> FileList:
-    """Return the part of the files that is asked for. Raises RequestError."""
+def check_page(query: QueryDict) -> None:
+    """Raise RequestError for what no list of files has, in either format."""
     for name in ONCE:
         if len(query.getlist(name)) > 1:
             raise RequestError(f"{name} was sent twice.", param=name)
+    if query.get("order") not in (None, "asc", "desc"):
+        raise RequestError("order must be asc or desc.", param="order")
+    purpose = query.get("purpose")
+    if purpose is not None and purpose not in PURPOSES:
+        raise RequestError(f"purpose must be one of: {', '.join(PURPOSES)}.", param="purpose")
+
+
+def read_page(query: QueryDict, workspace_id: UUID) -> FileList:
+    """Return the part of the files that is asked for. Raises RequestError."""
     order, limit, after, purpose = (
         query.get(name) for name in ("order", "limit", "after", "purpose")
     )
-    if order not in (None, "asc", "desc"):
-        raise RequestError("order must be asc or desc.", param="order")
     if limit is not None and (not LIMIT.fullmatch(limit) or not 1 <= int(limit) <= MOST_FILES):
         raise RequestError(f"limit must be a number from 1 to {MOST_FILES}.", param="limit")
-    if purpose is not None and purpose not in PURPOSES:
-        raise RequestError(f"purpose must be one of: {', '.join(PURPOSES)}.", param="purpose")
     try:
         cursor = None if after is None else find_cursor(workspace_id, after)
         if after is not None and cursor is None:

@@ -26,6 +26,11 @@ from drf_spectacular.openapi import AutoSchema
 import gateway
 from gateway.api.errors import READS, json_error
 from gateway.api.files import SCOPE as FILES_SCOPE
+from gateway.api.schemas.anthropic_files import (
+    AnthropicDeletedFile,
+    AnthropicFile,
+    AnthropicFileList,
+)
 from gateway.api.schemas.anthropic_models import AnthropicModel, AnthropicModelList
 from gateway.api.schemas.batches import BatchList, BatchObject, CreateBatchRequest
 from gateway.api.schemas.explanation import ExplainRequest, ExplanationResponse
@@ -72,6 +77,9 @@ RESPONSES = (
     AnthropicErrorResponse,
     AnthropicModel,
     AnthropicModelList,
+    AnthropicDeletedFile,
+    AnthropicFile,
+    AnthropicFileList,
     BatchList,
     BatchObject,
     CorrectedText,
@@ -111,7 +119,10 @@ PROCESSING_PATHS = ("/language/", "/pii/")
 # And those of uploads.
 STORING = frozenset({409, 415, 422})
 # What is answered in Anthropic's format, too.
-CATALOGUE_PATHS = ("/models", "/models/{name}")
+IN_BOTH_FORMATS = (
+    *("/models", "/models/{name}"),
+    *("/files", "/files/{file_id}", "/files/{file_id}/content"),
+)
 # And those of what is created once for each idempotency key.
 CREATING = frozenset({409, 422})
 
@@ -164,7 +175,7 @@ def _document() -> JsonObject:
     errors: dict[str, Sequence[type[msgspec.Struct]]] = {
         f"/{one.paths[0]}": (one.api_format.error_type,) for one in endpoints
     }
-    errors |= dict.fromkeys(CATALOGUE_PATHS, (ErrorResponse, AnthropicErrorResponse))
+    errors |= dict.fromkeys(IN_BOTH_FORMATS, (ErrorResponse, AnthropicErrorResponse))
     made["paths"] = {
         **calls,
         **made["paths"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.api.schemas.anthropic_files import AnthropicFile
 from gateway.api.schemas.files import FileObject, FileUpload
 from gateway.core.json_types import JsonObject
 from gateway.endpoints.json_schema import reference
@@ -10,6 +11,7 @@ from gateway.http.headers import IDEMPOTENCY_KEY
 
 def describe_upload(scope: str) -> JsonObject:
     """Return the operation."""
+    answers = [reference(FileObject), reference(AnthropicFile)]
     return {
         "operationId": "uploadFile",
         "summary": "Upload a file. It is encrypted and written to storage as it arrives.",
@@ -22,7 +24,15 @@ def describe_upload(scope: str) -> JsonObject:
                 "required": False,
                 "description": "Makes retries safe: the same key returns the same file for 24 h.",
                 "schema": {"type": "string", "pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
-            }
+            },
+            {
+                "name": "anthropic-version",
+                "in": "header",
+                "required": False,
+                "description": "The file has the format of Anthropic's API. purpose is user_data"
+                " unless it is set.",
+                "schema": {"type": "string"},
+            },
         ],
         "requestBody": {
             "required": True,
@@ -31,7 +41,7 @@ def describe_upload(scope: str) -> JsonObject:
         "responses": {
             "200": {
                 "description": "The file.",
-                "content": {"application/json": {"schema": reference(FileObject)}},
+                "content": {"application/json": {"schema": {"anyOf": answers}}},
             }
         },
     }

@@ -20,9 +20,11 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections, connections
 from django.http import HttpRequest, HttpResponse
 
+from gateway.api.anthropic_models import names_version
 from gateway.api.errors import json_error, sign
 from gateway.api.files import SCOPE, storage_headers
 from gateway.api.mount import SCOPE_KEY, Inbound
+from gateway.api.schemas.anthropic_files import write_anthropic_file
 from gateway.api.schemas.files import write_file_object
 from gateway.core.asgi import Application, Receive, Scope, Send
 from gateway.core.errors import CallerLeft, DatabaseUnavailable, GatewayError, Overloaded
@@ -30,6 +32,7 @@ from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.forms import read_boundary
 from gateway.core.request import WRITE_NOW, Reply
 from gateway.edge.body_limits import FILES
+from gateway.http.api_format import ANTHROPIC, OPENAI, ApiFormat
 from gateway.http.body import FORM, check_head
 from gateway.http.headers import read_idempotency_key
 from gateway.services.files.limits import MOST_FILE_BYTES
@@ -42,6 +45,8 @@ logger = logging.getLogger(__name__)
 MAX_AT_ONCE = 16
 MAX_OF_ONE = 8
 THREADS = 4
+# Of an upload of Anthropic's SDKs, which do not say.
+ANTHROPICS_PURPOSE = "user_data"
 # Copied several times on its way to the disk. Much longer ones take twice the processor time: the
 # system gives and clears the memory of each copy anew (LARGE_BLOCK_BYTES, gateway.launch.serving).
 PIECE_BYTES = 256 * 1024
@@ -73,9 +78,9 @@ class Uploads:
         except CallerLeft:
             if reply is None or reply.hold is None or not reply.hold.is_refused:
                 return
-            response = json_error(request, Overloaded())
+            response = json_error(request, Overloaded(), format_of(inbound))
         except Exception as error:
-            response = json_error(request, as_known(error, inbound))
+            response = json_error(request, as_known(error, inbound), format_of(inbound))
         finally:
             if reply is not None and reply.hold is not None:
                 reply.release_body()
@@ -94,6 +99,7 @@ class Uploads:
         if inbound.outage is not None:
             raise inbound.outage
         check_head(head, MOST_FILE_BYTES + FORM_BYTES, FORM)
+        is_anthropic = names_version(head)
         boundary = read_boundary(head.first(b"content-type"))
         length = head.first(b"content-length")
         uploader = Uploader(
@@ -101,6 +107,7 @@ class Uploads:
             key_id=UUID(caller.key.key_id),
             idempotency_key=read_idempotency_key(head),
             length_bytes=int(length) if length.isdigit() else 0,
+            purpose=ANTHROPICS_PURPOSE if is_anthropic else "",
         )
         if reply is not None:
             reply.claim_body(caller.key.key_id)
@@ -113,13 +120,14 @@ class Uploads:
                 # Also when the server stops: what was written is of no use.
                 await asyncio.shield(self._run(upload.abort))
                 raise
-        response = HttpResponse(
-            msgspec.json.encode(write_file_object(file)), content_type="application/json"
-        )
+        written = write_anthropic_file(file) if is_anthropic else write_file_object(file)
+        response = HttpResponse(msgspec.json.encode(written), content_type="application/json")
         response["cache-control"] = "no-store"
         if upload.is_replay:
             response["idempotent-replayed"] = "true"
         sign(response, inbound)
+        if id_header := format_of(inbound).id_header:
+            response[id_header.decode()] = head.request_id
         return response
 
     async def _receive(self, upload: Upload, receive: Receive, reply: Reply | None) -> None:
@@ -176,6 +184,10 @@ def _run(work: Callable[[], T]) -> T:
     finally:
         # Back to the pool: between two steps an upload waits for its caller.
         connections.close_all()
+
+
+def format_of(inbound: Inbound) -> ApiFormat:
+    return ANTHROPIC if names_version(inbound.head) else OPENAI
 
 
 def as_known(error: Exception, inbound: Inbound) -> GatewayError:

@@ -83,7 +83,8 @@ class KeyView(APIView):
 def answers(*structs: type[Struct], **more: Any) -> Callable[[Method], Method]:
     """Name the type of a view's answer for the OpenAPI document, or the types it may have."""
     references = [{"$ref": f"#/components/schemas/{struct.__name__}"} for struct in structs]
-    schema = {"oneOf": references} if len(references) > 1 else references[0]
+    # Lists of nothing fit either type.
+    schema = {"anyOf": references} if len(references) > 1 else references[0]
     return extend_schema(responses={200: schema}, **more)
 
 

@@ -32,6 +32,12 @@ def find_file(workspace_id: UUID, file_id: str) -> StoredFile | None:
     return None if row_id is None else readable(workspace_id).filter(pk=row_id).first()
 
 
+def find_files(workspace_id: UUID, file_ids: Sequence[str]) -> list[StoredFile]:
+    """Return those of these files that can be read now, the newest first."""
+    row_ids = [row_id for each in file_ids if (row_id := read_file_id(each)) is not None]
+    return list(readable(workspace_id).filter(pk__in=row_ids).order_by("-id"))
+
+
 def has_expired(workspace_id: UUID, file_id: str) -> bool:
     """True for a file of the workspace that expired, as long as that is known."""
     row_id = read_file_id(file_id)

@@ -56,6 +56,10 @@ class FileUpload(Struct, kw_only=True):
         Annotated[int, Meta(ge=MIN_EXPIRY_S, le=MAX_EXPIRY_S)] | UnsetType,
         Meta(description="When the file is deleted. Default: never."),
     ] = field(default=UNSET, name="expires_after[seconds]")
+    expires_in_seconds: Annotated[
+        Annotated[int, Meta(ge=MIN_EXPIRY_S, le=MAX_EXPIRY_S)] | UnsetType,
+        Meta(description="The same, from Anthropic's SDKs. Of both, the smaller one applies."),
+    ] = UNSET
 
 
 def write_file_object(file: StoredFile) -> FileObject:

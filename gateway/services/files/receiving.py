@@ -32,7 +32,9 @@ from gateway.services.files.writing import AlreadyUploaded, FileWriter, NewFile
 
 FILE = "file"
 ANCHOR, SECONDS = "expires_after[anchor]", "expires_after[seconds]"
-FIELDS = (PURPOSE, ANCHOR, SECONDS)
+# As Anthropic's SDKs send it.
+EXPIRES_IN = "expires_in_seconds"
+FIELDS = (PURPOSE, ANCHOR, SECONDS, EXPIRES_IN)
 MAX_FIELD_BYTES = 1024
 MAX_NAME_CHARS = 4096
 MIN_EXPIRY_S, MAX_EXPIRY_S = 3600, 30 * 24 * 60 * 60
@@ -41,13 +43,15 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uploader:
-    """Who uploads. length_bytes: what the head says of the body, 0 for nothing."""
+    """Who uploads. length_bytes: what the head says of the body, 0 for nothing. purpose: where the
+    form has none; empty where it has to have one."""
 
     workspace_id: UUID
     key_id: UUID | None = None
     member: str = ""
     idempotency_key: str = ""
     length_bytes: int = 0
+    purpose: str = ""
 
 
 class Upload:
@@ -145,7 +149,7 @@ class Upload:
             if len(content) > MAX_FIELD_BYTES:
                 raise RequestError(f"{name} is too long.", param=name)
             return
-        self._checks.feed(piece, self._fields.get(PURPOSE, ""))
+        self._checks.feed(piece, self._fields.get(PURPOSE, self._uploader.purpose))
         if self._writer is None:
             self._digest.update(piece)
         else:
@@ -163,7 +167,7 @@ class Upload:
 
     def _read_fields(self) -> NewFile:
         """Return what the file is to be, all of the form being there."""
-        part, purpose = self._part, self._fields.get(PURPOSE, "")
+        part, purpose = self._part, self._fields.get(PURPOSE, self._uploader.purpose)
         if part is None:
             raise RequestError(f"{FILE} is required.", param=FILE)
         if purpose not in UPLOAD_PURPOSES:
@@ -192,16 +196,19 @@ class Upload:
 
 def read_expiry(fields: dict[str, str]) -> int:
     """Return after how many seconds a file expires, 0 for never. Raises RequestError."""
-    seconds, anchor = fields.get(SECONDS), fields.get(ANCHOR)
-    if seconds is None and anchor is None:
-        return 0
-    if anchor not in (None, "created_at"):
+    if fields.get(ANCHOR) not in (None, "created_at"):
         raise RequestError("expires_after[anchor] must be created_at.", param=ANCHOR)
+    names = {SECONDS, EXPIRES_IN} & fields.keys()
+    if ANCHOR in fields:
+        names.add(SECONDS)
+    return min([_read_seconds(name, fields.get(name)) for name in sorted(names)], default=0)
+
+
+def _read_seconds(name: str, seconds: str | None) -> int:
     is_number = seconds is not None and WHOLE_NUMBER.fullmatch(seconds)
     if not is_number or not MIN_EXPIRY_S <= int(seconds or 0) <= MAX_EXPIRY_S:
         raise RequestError(
-            f"expires_after[seconds] must be a number from {MIN_EXPIRY_S} to {MAX_EXPIRY_S}.",
-            param=SECONDS,
+            f"{name} must be a number from {MIN_EXPIRY_S} to {MAX_EXPIRY_S}.", param=name
         )
     return int(seconds or 0)
 

@@ -76,7 +76,7 @@ def test_pages_follow_the_order_and_the_purpose(caller: Caller) -> None:
     assert [file["id"] for file in second["data"]] == [pdfs[2], picture]
     assert not second["has_more"]
     assert [file["id"] for file in vision["data"]] == [picture]
-    for query in ("limit=0", "limit=101", "limit=x", "order=up", "purpose=x", "after=file_x"):
+    for query in ("limit=0", "limit=1001", "limit=x", "order=up", "purpose=x", "after=file_x"):
         assert get(caller, f"?{query}").status == 400, query
     assert get(caller, "?limit=1&limit=2").status == 400
 
