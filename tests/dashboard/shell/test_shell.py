@@ -207,7 +207,7 @@ def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) 
     seen = seen_on(owner, "/settings", form="limits_form")
     limits = {"max_requests_per_minute": "90", "max_concurrent": "7"}
     owner.post("/settings/limits", limits | seen)
-    late = owner.post("/settings/limits", {"burst": "5", "max_concurrent": "1"} | seen)
+    late = owner.post("/settings/limits", {"max_concurrent": "1"} | seen)
     owner.post("/settings/bodies", {"stores_bodies": "on"})
     owner.post("/settings/profile", {"compat_profile": "bud"})
 

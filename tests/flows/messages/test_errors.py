@@ -34,7 +34,10 @@ def assert_refused(answer: Answer, status: int, kind: str, code: str, param: Any
             {"messages": [HELLO, {"role": "assistant", "content": [{"type": "image"}]}]},
             "messages.1.content.0.type",
             "messages.1.content.0.type must be one of: text, thinking, redacted_thinking,"
-            " tool_use.",
+            " tool_use, server_tool_use, mcp_tool_use, web_search_tool_result,"
+            " web_fetch_tool_result, code_execution_tool_result, bash_code_execution_tool_result,"
+            " text_editor_code_execution_tool_result, tool_search_tool_result,"
+            " advisor_tool_result, mcp_tool_result.",
         ),
         (
             {"tools": [{"type": "function", "function": {"name": "f"}}]},
