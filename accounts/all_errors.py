@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.core.exceptions import ValidationError
 
-Gather = Callable[[], AbstractContextManager[None]]
 
+class ErrorGatherer:
+    """Called for each block, it keeps the ValidationError of the block. errors: by field."""
 
-@contextmanager
-def raising_all() -> Iterator[Gather]:
-    """Give what gathers the ValidationError of a block. Raises one of all of them at the end."""
-    found: dict[str, list[ValidationError]] = {}
+    def __init__(self) -> None:
+        self.errors: dict[str, list[ValidationError]] = {}
 
     @contextmanager
-    def gather() -> Iterator[None]:
+    def __call__(self) -> Iterator[None]:
         try:
             yield
         except ValidationError as error:
-            error.update_error_dict(found)
+            error.update_error_dict(self.errors)
 
+
+@contextmanager
+def raising_all() -> Iterator[ErrorGatherer]:
+    """Give what gathers the ValidationError of a block. Raises one of all of them at the end."""
+    gather = ErrorGatherer()
     yield gather
-    if found:
-        raise ValidationError(found)
+    if gather.errors:
+        raise ValidationError(gather.errors)

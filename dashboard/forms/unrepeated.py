@@ -1,4 +1,4 @@
-"""A text area for secrets."""
+"""Inputs of secrets."""
 
 from __future__ import annotations
 
@@ -10,3 +10,7 @@ class UnrepeatedTextarea(forms.Textarea):
 
     def format_value(self, value: object) -> None:
         return None
+
+
+# None of them shows what was sent.
+SECRET_INPUTS = (forms.PasswordInput, UnrepeatedTextarea)

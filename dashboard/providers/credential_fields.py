@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from django import forms
 
-from dashboard.forms.unrepeated import UnrepeatedTextarea
+from dashboard.forms.unrepeated import SECRET_INPUTS, UnrepeatedTextarea
 from gateway.core.credential_texts import AWS, CREDENTIAL_CHARS, DYNAMIC, ENTRA, ENV, GOOGLE
 from gateway.models import ProviderCredential
 
@@ -65,8 +65,7 @@ class CredentialParts(forms.Form):
 
     def secret_fields(self) -> list[str]:
         """Return the names of the fields whose value is never shown."""
-        secret = (forms.PasswordInput, UnrepeatedTextarea)
-        return [name for name, one in self.fields.items() if isinstance(one.widget, secret)]
+        return [name for name, one in self.fields.items() if isinstance(one.widget, SECRET_INPUTS)]
 
     def part_fields(self) -> list[forms.BoundField]:
         return [self[f"part_{name}"] for name in self._parts]

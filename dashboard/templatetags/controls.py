@@ -9,7 +9,7 @@ from django import forms, template
 from django.forms import BoundField
 from django.utils.safestring import SafeString
 
-from dashboard.forms.unrepeated import UnrepeatedTextarea
+from dashboard.forms.unrepeated import SECRET_INPUTS
 
 register = template.Library()
 
@@ -43,7 +43,7 @@ def not_repeated(field: BoundField) -> str:
         return ""
     if isinstance(widget, forms.FileInput):
         return "Choose the file again."
-    is_secret = isinstance(widget, (forms.PasswordInput, UnrepeatedTextarea))
+    is_secret = isinstance(widget, SECRET_INPUTS)
     if not is_secret or widget.attrs.get("autocomplete") == "current-password":
         return ""  # who signs in knows
     return "Enter this again. It is secret, so the page does not show it."

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeVar
 from uuid import UUID
 
 import msgspec
-from django.db import Error as DatabaseError
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,6 +13,7 @@ from rest_framework.response import Response
 from gateway.api.authentication import inbound_of
 from gateway.api.errors import READS
 from gateway.api.files import SCOPE as FILES_SCOPE
+from gateway.api.files import reading
 from gateway.api.read_body import read_body
 from gateway.api.schemas.batches import (
     BatchList,
@@ -26,7 +24,6 @@ from gateway.api.schemas.batches import (
 )
 from gateway.api.views import KeyView, answers
 from gateway.core.errors import (
-    DatabaseUnavailable,
     FileNotFound,
     InvalidFile,
     NotFound,
@@ -50,7 +47,6 @@ PAGE_SIZE = {
 }
 LIMIT = re.compile(r"[0-9]{1,3}")
 _decoder = msgspec.json.Decoder(CreateBatchRequest)
-T = TypeVar("T")
 
 
 class BatchView(KeyView):
@@ -152,14 +148,6 @@ def find(request: Request, batch_id: str) -> Batch:
     if found is None:
         raise NotFound(f"The batch {batch_id[:64]} does not exist.", param="batch_id")
     return found
-
-
-def reading(read: Callable[[], T]) -> T:
-    """Return what the database answers. Raises DatabaseUnavailable."""
-    try:
-        return read()
-    except DatabaseError as error:
-        raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
 
 
 def read_page(request: Request) -> BatchList:

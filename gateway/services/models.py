@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
@@ -283,22 +283,16 @@ def _read_unit_prices(given: UnitPrices) -> dict[str, int | None]:
 def _check(model: LanguageModel, but: Sequence[str] = ()) -> None:
     """Raise ValidationError for the model's own fields that cannot be taken. but: fields that are
     not looked at."""
-    found: dict[str, list[ValidationError]] = {}
-    checks: tuple[Callable[[], None], ...] = (
-        lambda: _check_plain(model),
-        lambda: _check_aliases(model),
-        lambda: _check_fallbacks(model),
-        lambda: check_default_params(model.default_params),
-        lambda: check_prompt(model.template_render_mode, model.default_system_prompt),
-        lambda: model.full_clean(exclude={*but, *found}),
-    )
-    for check in checks:
-        try:
-            check()
-        except ValidationError as error:
-            error.update_error_dict(found)
-    if found:
-        raise ValidationError(found)
+    with raising_all() as gather:
+        for check in (_check_plain, _check_aliases, _check_fallbacks):
+            with gather():
+                check(model)
+        with gather():
+            check_default_params(model.default_params)
+        with gather():
+            check_prompt(model.template_render_mode, model.default_system_prompt)
+        with gather():
+            model.full_clean(exclude={*but, *gather.errors})
 
 
 def _check_plain(model: LanguageModel) -> None:

@@ -121,18 +121,13 @@ def check_credential(credential: str) -> None:
 
 def _check(row: ProcessorService) -> None:
     """Raise ValidationError for the fields at fault."""
-    found: dict[str, list[ValidationError]] = {}
-    for check in (_check_name, check_url):
-        try:
-            check(row)
-        except ValidationError as error:
-            error.update_error_dict(found)
-    try:
-        row.full_clean(exclude={"secret", *found})
-    except ValidationError as error:
-        error.update_error_dict(found)
-    if found:
-        raise ValidationError(found)
+    with raising_all() as gather:
+        with gather():
+            _check_name(row)
+        with gather():
+            check_url(row)
+        with gather():
+            row.full_clean(exclude={"secret", *gather.errors})
 
 
 def _check_name(row: ProcessorService) -> None:
