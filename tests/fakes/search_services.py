@@ -7,12 +7,13 @@ members that they do not have, and values outside their limits.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.http_server import serving
 
 SECRET = "secret-of-the-search"
 PAGES = [
@@ -126,14 +127,6 @@ def make_handler(found: list[SearchServices]) -> type[BaseHTTPRequestHandler]:
 @contextmanager
 def running_search_services() -> Iterator[SearchServices]:
     found: list[SearchServices] = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), make_handler(found))
-    server.daemon_threads = True
-    found.append(SearchServices(server.server_address[1]))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(make_handler(found)) as server:
+        found.append(SearchServices(server.server_port))
         yield found[0]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

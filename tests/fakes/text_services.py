@@ -11,9 +11,11 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs
+
+from tests.support.http_server import serving
 
 NAMES = ("Quirin Zatopek", "Oda Weems")
 SLIPS = {"recieve": "receive", "helo": "hello"}
@@ -96,15 +98,9 @@ def make_handler(services: TextServices) -> type[BaseHTTPRequestHandler]:
 @contextmanager
 def running_text_services() -> Iterator[TextServices]:
     services = TextServices("")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), make_handler(services))
-    server.daemon_threads = True
-    services.origin = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield services
-    finally:
-        services.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(make_handler(services)) as server:
+        services.origin = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield services
+        finally:
+            services.released.set()

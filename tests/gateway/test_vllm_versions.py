@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from django.utils import timezone
@@ -18,6 +17,7 @@ from gateway.services.snapshot import compile_snapshot
 from gateway.services.vllm_versions import ask_versions
 from tests.factories import ACTOR, make_model, make_provider
 from tests.gateway.test_commands import ask
+from tests.support.http_server import serving
 from tests.support.ports import free_port
 
 pytestmark = pytest.mark.django_db
@@ -48,15 +48,9 @@ def server() -> Iterator[Server]:
         def log_message(self, format: str, *args: object) -> None:
             """Nobody reads it."""
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    found.origin = f"http://127.0.0.1:{http.server_address[1]}"
-    thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield found
-    http.shutdown()
-    http.server_close()
-    thread.join()
+    with serving(Handler) as http:
+        found.origin = f"http://127.0.0.1:{http.server_port}"
+        yield found
 
 
 def add(server: Server, **fields: object) -> Provider:

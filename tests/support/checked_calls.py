@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from gateway.core.money import Price
@@ -16,6 +15,7 @@ from gateway.providers.call_check import CallCheck, check_by_call
 from gateway.providers.catalogue import BY_NAME
 from gateway.services.outbound_clients import open_proxied_client
 from gateway.snapshot.types import TargetRecord
+from tests.support.http_server import serving
 
 SECRET = "sk-canary-5f1e0c77"
 MODEL = "some-model"
@@ -76,13 +76,5 @@ def answering(
         def log_message(self, format: str, *args: object) -> None:
             """Nobody reads it."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as server:
+        yield f"http://127.0.0.1:{server.server_port}"

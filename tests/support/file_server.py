@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.support.http_server import ClosingHTTPServer
 
 Headers = Mapping[str, str]
 # From the path to status, headers and body; a body in pieces is sent without its length.
@@ -41,8 +43,7 @@ class FileServer:
             def log_message(self, *words: object) -> None:
                 pass
 
-        self._http = ThreadingHTTPServer((host, 0), Handler)
-        self._http.daemon_threads = True
+        self._http = ClosingHTTPServer(Handler, host)
 
     @property
     def port(self) -> int:

@@ -6,7 +6,7 @@ import gzip
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -14,6 +14,7 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
+from tests.support.http_server import ClosingHTTPServer
 from tests.support.waiting import wait_until
 
 
@@ -28,8 +29,7 @@ class Collector:
         self.asked = 0
         # By path, of requests that were answered 200.
         self.bodies: list[tuple[str, bytes]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = ClosingHTTPServer(self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def _handler(collector) -> type[BaseHTTPRequestHandler]:  # noqa: N805

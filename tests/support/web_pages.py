@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.support.http_server import serving
 
 PAGE = b"""<!doctype html><html><head><title>The lighthouse</title></head><body><nav>Menu</nav>
 <article><h1>The lighthouse</h1><p>The lighthouse at the cape was built in 1859 by two brothers, who
@@ -49,13 +51,9 @@ def serving_pages() -> Iterator[WebPages]:
         def log_message(self, format: str, *args: object) -> None:
             """Nobody reads it."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.append(WebPages(server.server_address[1]))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield found[0]
-    finally:
-        found[0].gate.set()
-        server.shutdown()
-        server.server_close()
+    with serving(Handler) as server:
+        found.append(WebPages(server.server_port))
+        try:
+            yield found[0]
+        finally:
+            found[0].gate.set()

@@ -12,11 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs
 
 from tests.fakes.accounts.issuers import answer_sts, check_assertion, token_name
+from tests.support.http_server import serving
 
 
 class Accounts:
@@ -57,16 +58,9 @@ class RunningAccounts(Accounts):
 
 @contextmanager
 def running_accounts() -> Iterator[RunningAccounts]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.accounts = accounts = RunningAccounts(server.server_address[1])  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with serving(Handler) as server:
+        server.accounts = accounts = RunningAccounts(server.server_port)  # type: ignore[attr-defined]
         yield accounts
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 class Handler(BaseHTTPRequestHandler):
