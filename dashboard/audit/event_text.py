@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 
 from accounts.models import AuditEvent
 from dashboard.templatetags.money import usd
+from dashboard.templatetags.timespan import exact
 from gateway.core.money import format_usd_per_mtok
 
 SHOWN_CHARS = 60
@@ -69,6 +71,10 @@ _DONE = {
         }.items()
     },
     "batch.cancel": "Cancelled",
+    "file.upload": "Uploaded",
+    "file.delete": "Deleted",
+    "storage.limits": "Storage limits changed",
+    "price_list.import": "Prices imported",
     "credits.topup": "Topped up",
     "credits.grant": "Granted",
     "credits.adjustment": "Adjusted",
@@ -139,12 +145,20 @@ _CALLED = {
     "only_models": "models",
     "is_enabled": "enabled",
     "timezone": "time zone",
+    "filename": "name",
+    "size_bytes": "size (bytes)",
+    "max_file_bytes": "maximum file size (bytes)",
+    "max_files": "maximum number of files",
+    "max_storage_bytes": "maximum total size (bytes)",
+    "hint": "end of the credential",
 }
 # Fields where a missing value stands for all there are, and those where an empty list does.
 _ALL_IF_MISSING = frozenset(("allowed_ips", "scopes"))
 _ALL_IF_EMPTY = frozenset(
     ("allowed_models", "only_models", "allowed_hosts", "allowed_countries", "allowed_tools")
 )
+# Fields with a moment, in ISO 8601.
+_MOMENTS = frozenset(("until", "expires_at", "old_secret_until"))
 _UNITS = ("_nusd", "_pusd", "_per_token")
 
 
@@ -164,6 +178,8 @@ def changes_of(event: AuditEvent) -> str:
 
 def _changes(details: dict[str, object]) -> Iterator[str]:
     for name, value in details.items():
+        if name == "hint" and not value:
+            continue  # of a short credential, or where there is none
         if isinstance(value, list) and len(value) == 2:
             yield f"{_called(name)}: {_shown(name, value[0])} → {_shown(name, value[1])}"
         else:
@@ -191,5 +207,14 @@ def _shown(name: str, value: object) -> str:
     if isinstance(value, list):
         text = ", ".join(map(str, value))
     else:
-        text = value if isinstance(value, str) else json.dumps(value)
+        text = _written(name, value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
+def _written(name: str, text: str) -> str:
+    if name not in _MOMENTS:
+        return text
+    try:
+        return exact(datetime.fromisoformat(text))
+    except ValueError:
+        return text

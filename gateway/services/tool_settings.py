@@ -111,7 +111,9 @@ def set_tool(
     details |= change_fields(row, values, lambda changed: _check(tool, changed))
     if is_new:
         _check(tool, row)
-    if not details and not is_new:
+    if not details and (workspace is None or not is_new):
+        if is_new:
+            row.delete()
         return False
     record_change(ConfigChange.Kind.TOOLS, workspace.pk.hex if workspace else "")
     if "documents" in details:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -19,9 +20,12 @@ from keys.services import set_limits
 from tests.dashboard.visitors import HTMX, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_model, make_user, make_workspace
 from tests.gateway.test_every_change import ORDERS
+from tests.support.servers import ROOT
 
 pytestmark = pytest.mark.django_db
 
+APPS = ("accounts", "gateway", "keys")
+ACTION = re.compile(r'action="([a-z_]+\.[a-z_]+)"')
 URL = "/audit"
 INSTALLATION_URL = "/installation/audit"
 
@@ -110,6 +114,15 @@ def test_every_order_has_words_of_its_own(name: str) -> None:
     assert "{" not in changes_of(event)
 
 
+def test_every_action_that_is_recorded_has_words() -> None:
+    sources = [path for app in APPS for path in (ROOT / app).rglob("*.py")]
+
+    found = {name for path in sources for name in ACTION.findall(path.read_text())}
+
+    assert {"file.upload", "key.issue"} <= found
+    assert [name for name in sorted(found) if words_of(AuditEvent(action=name)) == name] == []
+
+
 def test_a_role_is_told_with_what_it_was(workspace: Workspace) -> None:
     member = make_member(workspace, Role.VIEWER).memberships.get()
     change_role(member, role="billing", actor=ACTOR)
@@ -133,6 +146,13 @@ def test_a_role_is_told_with_what_it_was(workspace: Workspace) -> None:
         ),
         ({"reason": "x" * 200}, "reason: " + "x" * 60 + "…"),
         ({"default_params": [{}, {"seed": 1}]}, 'default params: {} → {"seed": 1}'),
+        ({"until": "2026-12-01T17:29:56+00:00"}, "until: 1 Dec 2026, 17:29:56 UTC"),
+        (
+            {"expires_at": [None, "2027-01-01T01:00:00+01:00"]},
+            "expiry: none → 1 Jan 2027, 00:00:00 UTC",
+        ),
+        ({"until": "tomorrow"}, "until: tomorrow"),
+        ({"name": "docs", "hint": ""}, "name: docs"),
         ({}, ""),
     ],
 )

@@ -63,6 +63,9 @@ def test_a_member_uploads_and_deletes_a_file(workspace: Workspace, folder: Path)
     assert WorkspaceStorage.objects.get().files == 0
     actions = AuditEvent.objects.filter(actor=member.email).values_list("action", flat=True)
     assert set(actions) >= {"file.upload", "file.delete"}
+    owner = signed_in(make_member(workspace, Role.OWNER))
+    log = owner.get(page_address(workspace, "audit")).content.decode()
+    assert [words in log for words in ("Uploaded", "Deleted", "size (bytes): 15")] == [True] * 3
 
 
 def test_a_file_that_is_not_what_it_says_is_refused_on_its_page(workspace: Workspace) -> None:

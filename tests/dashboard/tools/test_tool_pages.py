@@ -53,6 +53,17 @@ def test_the_list_says_which_tools_calls_can_use(client: Client) -> None:
     assert (shown.count("Available"), shown.count("Not configured")) == (3, 2)
 
 
+def test_a_form_that_changes_nothing_says_so_and_records_nothing(client: Client) -> None:
+    before = AuditEvent.objects.count()
+
+    status, _ = send(client, price_nusd="0.00")
+
+    assert status == 302
+    assert "Nothing changed." in page(client)
+    assert AuditEvent.objects.count() == before
+    assert not ConfigChange.objects.filter(kind="tools").exists()
+
+
 def test_a_service_its_key_and_its_price_are_set(client: Client) -> None:
     status, _ = send(client, backend="tavily", credential=SECRET)
 
