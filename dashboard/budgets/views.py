@@ -25,6 +25,7 @@ from accounts.selectors import members_of
 from dashboard.budgets.forms import BudgetForm, RaiseForm, budgets_version
 from dashboard.budgets.spending import RaiseRow, SpendingRow, raise_rows, spending_rows
 from dashboard.forms.save import SAVED, is_written
+from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, variables
@@ -43,7 +44,8 @@ class BudgetContext:
     """Variables of dashboard/budgets/budget.html.
 
     about: whose budgets. back, back_words: where they are a part of. form, raise_form: None where
-    there is nothing to fill in. may_reset: the total. is_limited: there is a budget.
+    there is nothing to fill in. token: of the form of raises, see
+    dashboard.forms.submit_once. may_reset: the total. is_limited: there is a budget.
     """
 
     title: str
@@ -55,6 +57,7 @@ class BudgetContext:
     timezone: str
     form: BudgetForm | None
     raise_form: RaiseForm | None
+    token: str
     may_reset: bool
     is_limited: bool
 
@@ -139,8 +142,8 @@ def _answer(request: PageRequest, place: Place) -> HttpResponse:
         return _end_raise(request, place)
     if wish == "raise":
         raise_form = RaiseForm(request.POST, holder=holder, timezone=timezone_of(holder))
-        if not _raise(request, holder, raise_form):
-            return _page(request, place, raise_form=raise_form, status=422)
+        if status := _raise(request, holder, raise_form):
+            return _page(request, place, raise_form=raise_form, status=status)
     elif isinstance(holder, ApiKey):
         return _page(request, place, status=422)
     elif wish == "reset":
@@ -179,6 +182,7 @@ def _page(
         timezone=timezone,
         form=form,
         raise_form=raise_form,
+        token=new_form_token(),
         may_reset=has_form and rows[-1].limit_nusd is not None and rows[-1].spent_nusd > 0,
         is_limited=is_limited,
     )
@@ -224,9 +228,16 @@ def _reset_total(request: PageRequest, holder: Workspace | Membership) -> None:
     budgets.reset_total(holder, spent_nusd=spent_nusd, actor=person.email, asked_by=person)
 
 
-def _raise(request: PageRequest, holder: Holder, form: RaiseForm) -> bool:
+def _raise(request: PageRequest, holder: Holder, form: RaiseForm) -> int:
+    """Return the status of a form that is refused and says why, 0 for one that is written."""
+
     def write() -> None:
-        person = request.user
+        person, done = request.user, "The raise is in the list above."
+        spend_form_token(request.POST.get("token", ""), done=done)
         raise_budget(holder, actor=person.email, asked_by=person, **form.cleaned_data)
 
-    return is_written(form, write)
+    try:
+        return 0 if is_written(form, write) else HTTPStatus.UNPROCESSABLE_ENTITY
+    except TokenSpent as spent:
+        form.add_error(None, str(spent))
+        return HTTPStatus.CONFLICT

@@ -20,11 +20,14 @@ def new_form_token() -> str:
     return signing.TimestampSigner(salt=_SALT).sign(secrets.token_urlsafe(12))
 
 
-def spend_form_token(token: str) -> None:
-    """Use the token up. Raises TokenSpent the second time, or when it is not one of ours."""
+def spend_form_token(token: str, *, done: str) -> None:
+    """Use the token up. Raises TokenSpent the second time, or when it is not one of ours.
+
+    done: what the first submission has done, in a sentence.
+    """
     try:
         name = signing.TimestampSigner(salt=_SALT).unsign(token[:200], max_age=MAX_AGE_S)
     except signing.BadSignature:
         raise TokenSpent("This form has expired. Open it again.") from None
     if not cache.add(f"form-token:{name}", True, timeout=MAX_AGE_S):
-        raise TokenSpent("This form was already submitted.")
+        raise TokenSpent(f"This form was already submitted. {done}")

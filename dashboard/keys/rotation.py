@@ -63,11 +63,12 @@ def rotate(request: PageRequest, key_id: UUID) -> HttpResponse:
     form = RotateForm(request.POST)
     try:
         if form.is_valid():
-            spend_form_token(request.POST.get("token", ""))
+            done = "The new secret was shown once."
+            spend_form_token(request.POST.get("token", ""), done=done)
             rotated = member_actions.rotate_key(key, person=request.user, overlap=form.chosen())
             return show_issued(request, rotated)
     except TokenSpent as spent:
-        form.add_error(None, f"{spent} The new secret was shown once.")
+        form.add_error(None, str(spent))
         return ask(request, _question(key, form), status=409)
     except ValidationError as error:
         show_service_error(form, error)

@@ -169,7 +169,7 @@ def create_key(request: PageRequest) -> HttpResponse:
     try:
         issued = _issue(request, form, workspace) if form.is_valid() else None
     except TokenSpent as spent:
-        form.add_error(None, f"{spent} The key is in the list. Its secret was shown once.")
+        form.add_error(None, str(spent))
         return _new_key(request, form, policy, status=409)
     if issued is None:
         return _new_key(request, form, policy, status=422)
@@ -228,7 +228,8 @@ def reset_total(request: PageRequest, key_id: UUID) -> HttpResponse:
 def _issue(request: PageRequest, form: NewKeyForm, workspace: Workspace) -> IssuedKey | None:
     """Return the new key, or None with the reasons in the form. Raises TokenSpent."""
     try:
-        spend_form_token(request.POST.get("token", ""))
+        done = "The key is in the list. Its secret was shown once."
+        spend_form_token(request.POST.get("token", ""), done=done)
         return member_actions.create_key(
             workspace=workspace,
             person=request.user,

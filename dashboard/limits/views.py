@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts.permissions import Action, NotAllowed
 from dashboard.budgets.table import BudgetRow, budget_table
 from dashboard.forms.save import save
+from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, go_to, render_page
@@ -55,9 +56,11 @@ class LimitListContext:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitFormContext:
-    """Variables of dashboard/limits/form.html, _form.html. row: None for a new limit."""
+    """Variables of dashboard/limits/form.html, _form.html. row: None for a new limit. token: of the
+    form, see dashboard.forms.submit_once."""
 
     form: LimitForm
+    token: str
     row: LimitRow | None
     title: str
     action_url: str
@@ -146,14 +149,19 @@ def _create(request: PageRequest, place: Place) -> HttpResponse:
         return found
 
     def write() -> bool:
+        spend_form_token(request.POST.get("token", ""), done="The limit is in the list.")
         limit_actions.add_rule(holder(), person=request.user, values=form.values())
         return True
 
     if BUTTON in request.POST:
         trial = _tried(form, lambda: try_values(holder(), form.values()))
         return _form_page(request, place, form, None, trial=trial)
-    if form.is_bound and _saved(request, form, write):
-        return _to_list(request, place)
+    try:
+        if form.is_bound and form.is_valid() and save(request, form, write):
+            return _to_list(request, place)
+    except TokenSpent as spent:
+        form.add_error(None, str(spent))
+        return _form_page(request, place, form, None, status=HTTPStatus.CONFLICT)
     return _form_page(request, place, form, None)
 
 
@@ -198,10 +206,6 @@ def _remove(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(place.address("list"))
 
 
-def _saved(request: PageRequest, form: LimitForm, write: Callable[[], bool]) -> bool:
-    return form.is_valid() and save(request, form, write)
-
-
 def _tried(form: LimitForm, try_it: Callable[[], Trial]) -> Trial | None:
     """Return None where the form says why the limit cannot be set."""
     if not form.is_valid():
@@ -243,6 +247,7 @@ def _form_page(
     row = None if rule is None else limit_row(rule)
     context = LimitFormContext(
         form=form,
+        token=new_form_token(),
         row=row,
         title="Add limit" if row is None else f"{row.holder}: {row.words}",
         action_url=place.address("create") if rule is None else place.address("edit", rule.pk),

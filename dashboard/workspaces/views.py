@@ -81,7 +81,7 @@ def create(request: PageRequest) -> HttpResponse:
         try:
             made = _create(request, form) if form.is_valid() else None
         except TokenSpent as spent:
-            form.add_error(None, f"{spent} The workspace is in the list.")
+            form.add_error(None, str(spent))
             made, status = None, 409
         if made is not None:
             return _made(request, *made)
@@ -103,7 +103,7 @@ def _create(
     email = data["owner"].lower()
     owner = User.objects.filter(email=email).first() if email else None
     try:
-        spend_form_token(request.POST.get("token", ""))
+        spend_form_token(request.POST.get("token", ""), done="The workspace is in the list.")
         with transaction.atomic():
             workspace = create_workspace(
                 name=data["name"], credit_nusd=data["credit"] or 0, owner=owner, actor=actor

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.budgets import set_spending_limits, set_timezone
 from accounts.models import Membership, Role, Workspace
+from dashboard.forms.submit_once import new_form_token
 from keys.models import ApiKey
 from keys.raises import raise_budget, raises_of
 from keys.services import set_limits
@@ -76,8 +77,12 @@ def test_budgets_are_set_raised_and_ended(visitor: Visitor, key: ApiKey, name: s
     assert found.weekly_limit_nusd is None
     until = (timezone.now() + timedelta(days=2)).replace(second=0, microsecond=0)
     typed = until.astimezone(ZoneInfo("Asia/Kathmandu" if name == "workspace" else "UTC"))
-    wish = {"do": "raise", "period": "day", "amount_nusd": "2.5"}
-    visitor.post(url, wish | {"until": f"{typed:%Y-%m-%dT%H:%M}"})
+    wish = {"do": "raise", "period": "day", "amount_nusd": "2.5", "token": new_form_token()}
+    wish |= {"until": f"{typed:%Y-%m-%dT%H:%M}"}
+    assert visitor.post(url, wish).status_code == 302
+    again = visitor.post(url, wish)
+    assert again.status_code == 409
+    assert "already submitted. The raise is in the list above." in again.content.decode()
     found.refresh_from_db()
     [raised] = raises_of(found)
     assert (raised.amount_nusd, raised.until.astimezone(UTC)) == (2_500_000_000, until)

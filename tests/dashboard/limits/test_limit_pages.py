@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from accounts.models import Membership, Role, Workspace
+from dashboard.forms.submit_once import new_form_token
 from dashboard.limits.places import OFFERED
 from gateway.launch import limit_trial
 from keys.limit_rules import (
@@ -43,7 +45,38 @@ def form(**fields: Any) -> dict[str, Any]:
         "period": "minute",
         "algorithm": "rolling",
         "is_enabled": "on",
+        "token": new_form_token(),
     } | fields
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_a_form_that_is_sent_twice_adds_one_limit(
+    workspace: Workspace, headers: dict[str, Any]
+) -> None:
+    visitor, sent = signed_in(make_member(workspace)), form()
+
+    visitor.post(path_of("limit-create"), sent, headers=headers)
+    again = visitor.post(path_of("limit-create"), sent, headers=headers)
+    page = again.content.decode()
+
+    assert workspace.limit_rules.count() == 1
+    assert again.status_code == 409
+    assert "This form was already submitted. The limit is in the list." in page
+    token = re.search(r'name="token" value="([^"]+)"', page)
+    assert token
+    visitor.post(path_of("limit-create"), sent | {"token": token[1]}, headers=headers)
+    assert workspace.limit_rules.count() == 2
+
+
+def test_a_form_of_a_limit_without_its_token_is_refused(workspace: Workspace) -> None:
+    visitor = signed_in(make_member(workspace))
+
+    answer = visitor.post(path_of("limit-create"), form(token=""))
+
+    assert answer.status_code == 409
+    assert "This form has expired. Open it again." in answer.content.decode()
+    assert "in the list" not in answer.content.decode()
+    assert not workspace.limit_rules.exists()
 
 
 def test_a_limit_of_each_level_is_added_and_shown(workspace: Workspace) -> None:
