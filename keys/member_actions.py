@@ -22,7 +22,7 @@ from keys import importing, rotation, services
 from keys.importing import read_imported_secret
 from keys.limits import read_limits
 from keys.models import ApiKey
-from keys.policy import count_keys_made, find_wider, policy_of, reach_of, reach_of_policy
+from keys.policy import check_policy, count_keys_made, find_wider, policy_of, reach_of
 from keys.prefixes import prefix_for
 from keys.selectors import may_change, may_edit
 from keys.services import IssuedKey
@@ -163,8 +163,7 @@ def _refuse_beside_budget(person: User, workspace: Workspace) -> None:
 
 
 def _refuse_beyond_policy(key: ApiKey) -> None:
-    if wider := find_wider(reach_of(key), reach_of_policy(policy_of(key.workspace))):
-        raise ValidationError(wider)
+    check_policy(key, policy_of(key.workspace))
 
 
 def _refuse_one_too_many(workspace: Workspace, person: User) -> None:

@@ -12,6 +12,7 @@ from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from accounts.limits import SPENDING
@@ -80,6 +81,13 @@ def reach_of_policy(policy: DeveloperKeyPolicy) -> Reach:
 def find_wider(inner: Reach, outer: Reach) -> dict[str, str]:
     """Return where inner reaches further than outer: a sentence by field of keys.services."""
     return dict(_wider_rules(inner, outer)) | _wider_limits(inner.limits, outer.limits)
+
+
+def check_policy(key: ApiKey, policy: DeveloperKeyPolicy) -> None:
+    """Raise ValidationError where the key, which need not be saved, may do more than the policy
+    allows."""
+    if wider := find_wider(reach_of(key), reach_of_policy(policy)):
+        raise ValidationError(wider)
 
 
 def count_keys_made(workspace: Workspace, person_id: int) -> int:

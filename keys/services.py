@@ -104,7 +104,7 @@ def issue_key(
             )
         with gather():
             if expires_at is None or timezone.is_aware(expires_at):
-                _refuse_long_life(workspace, expires_at)
+                check_lifetime(workspace, expires_at)
     refuse_more_than_held(rules["scopes"], created_by, workspace)
     secret, kept, action = "", imported, "key.import"
     if kept is None:
@@ -356,9 +356,11 @@ def _write(key: ApiKey, values: Mapping[str, object]) -> None:
         raise ValidationError("A revoked key cannot be changed. Create a new key.")
 
 
-def _refuse_long_life(
+def check_lifetime(
     workspace: Workspace, expires_at: datetime | None, *, since: datetime | None = None
 ) -> None:
+    """Raise ValidationError for a key that would live longer than the workspace allows. since: when
+    it got its secret; None: now."""
     words = lifetime_complaint(max_key_days(workspace), expires_at, since=since)
     if words:
         raise ValidationError({"expires_at": words})
@@ -368,7 +370,7 @@ def _refuse_longer_life(key: ApiKey, expires_at: datetime | None) -> None:
     """Check an expiry that is later than the key's. An earlier one is always taken."""
     if key.expires_at is not None and (expires_at is None or expires_at > key.expires_at):
         since = key.rotated_at or key.created_at
-        _refuse_long_life(key.workspace, expires_at, since=since)
+        check_lifetime(key.workspace, expires_at, since=since)
 
 
 def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace: Workspace) -> None:

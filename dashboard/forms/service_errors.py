@@ -24,8 +24,12 @@ def show_service_error(
         form.add_error(field if field in form.fields else None, errors)
 
 
-def show_more_errors(form: forms.Form, read: Callable[[], object]) -> None:
+def show_more_errors(
+    form: forms.Form, read: Callable[[], object], names: Mapping[str, str] | None = None
+) -> None:
     """Show what a reader of the services finds wrong with fields that have no error yet.
+
+    names: as of show_service_error.
 
     To be called in clean(): a service is asked to write only once all fields are well-formed, and
     people are told everything at once. Errors of other fields are left to the service.
@@ -34,5 +38,6 @@ def show_more_errors(form: forms.Form, read: Callable[[], object]) -> None:
         read()
     except ValidationError as error:
         for name, errors in error.error_dict.items():
-            if name in form.fields and name not in form.errors:
-                form.add_error(name, errors)
+            field = (names or {}).get(name, name)
+            if field in form.fields and field not in form.errors:
+                form.add_error(field, errors)

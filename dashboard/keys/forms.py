@@ -10,15 +10,20 @@ from django import forms
 from django.http import QueryDict
 from django.utils import timezone
 
+from accounts.limits import RANGES, SPENDING
+from accounts.models import Workspace
 from accounts.text import read_line
 from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import DenyForm, KeyRulesForm, initial_access, initial_denied
+from keys.importing import read_imported_secret
 from keys.limits import limits_of
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
+from keys.policy import check_policy
 from keys.prefixes import offered_prefixes, only_profile_of
 from keys.rules import LABEL_CHARS, read_expiry, read_scopes
+from keys.services import check_lifetime
 
 NEVER, ON = "never", "on"
 NEW, IMPORTED = "new", "imported"
@@ -161,24 +166,54 @@ class NewKeyForm(KeyForm):
         initial: FormValues,
         models: Sequence[str],
         grantable: Collection[str],
-        may_import: bool,
-        may_own: bool,
+        workspace: Workspace,
+        policy: DeveloperKeyPolicy | None,
     ) -> None:
-        """may_own: whether the key can be the workspace's own."""
+        """policy: the most that the key may do, where its maker is under one. Who is not can import
+        a key, and make one that is the workspace's own."""
         super().__init__(data, initial=initial, models=models, grantable=grantable)
+        self._workspace, self._policy = workspace, policy
         offered = offered_prefixes()
         words = [(p, f"{p}… ({names})" if names else f"{p}…") for p, names in offered.items()]
         self._offer("key_prefix", [("", "Profile default"), *words])
-        if not may_import:
-            del self.fields["secret_mode"], self.fields["secret"]
-        if not may_own:
-            del self.fields["owner"]
+        if policy is not None:
+            del self.fields["secret_mode"], self.fields["secret"], self.fields["owner"]
 
     def clean(self) -> FormValues:
         cleaned = super().clean()
         if cleaned.get("secret_mode") == IMPORTED and not cleaned.get("secret"):
             self._complain("secret", "Paste the key.")
+        if self.errors:
+            self._show_more(cleaned)
         return cleaned
+
+    def _show_more(self, cleaned: FormValues) -> None:
+        """Show what the services would say of the fields that are well-formed."""
+        if cleaned.get("secret_mode") == IMPORTED:
+            secret = cleaned.get("secret", "")
+            show_more_errors(self, lambda: read_imported_secret(secret, self._workspace))
+        if not self.errors.keys() & {"expires", "expires_at"}:
+            expires_at = self._expiry()
+            show_more_errors(self, lambda: check_lifetime(self._workspace, expires_at))
+        policy = self._policy
+        if policy is not None:
+            values = self._within(policy, cleaned)
+            show_more_errors(self, lambda: check_policy(ApiKey(**values), policy))
+
+    def _within(self, policy: DeveloperKeyPolicy, cleaned: FormValues) -> FormValues:
+        """Return what the key would have that policies are about. What cannot be read is as the
+        policy has it: nothing is to be said of it."""
+        names = (*RANGES, *SPENDING)
+        limits = {name: cleaned.get(name, getattr(policy, name)) for name in names}
+        wrong = self.errors.keys()
+        reads_models = not wrong & {"models_mode", "allowed_models", "allowed_patterns"}
+        reads_ips = not wrong & {"ips_mode", "allowed_ips"}
+        return limits | {
+            "scopes": cleaned.get("scopes", []),
+            "allowed_models": self.chosen_models() if reads_models else policy.allowed_models,
+            "allowed_ips": self.chosen_networks() if reads_ips else policy.allowed_ips,
+            "allows_chat_template": cleaned["allows_chat_template"],
+        }
 
     def imported_secret(self) -> str:
         """Return the secret that was issued elsewhere, from a valid form; empty: make one."""

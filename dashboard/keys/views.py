@@ -161,8 +161,8 @@ def create_key(request: PageRequest) -> HttpResponse:
         initial=initial_of_new(grantable, policy, max_key_days(workspace)),
         models=models,
         grantable=grantable,
-        may_import=policy is None,
-        may_own=policy is None,
+        workspace=workspace,
+        policy=policy,
     )
     if request.method == "GET":
         return _new_key(request, form, policy, status=200)

@@ -20,9 +20,14 @@ from gateway.core.money import format_price, format_usd_per_mtok, read_price
 from gateway.core.operations import OPERATIONS
 from gateway.core.units import UNITS, Unit, other_units
 from gateway.models import LanguageModel
-from gateway.services.default_params import check_default_params
-from gateway.services.models import DESCRIPTION_CHARS, MAX_TOKENS, NATIVE_CHARS
-from gateway.services.prompt_templates import check_prompt
+from gateway.services.models import (
+    DESCRIPTION_CHARS,
+    MAX_TOKENS,
+    NATIVE_CHARS,
+    check_model,
+    check_new_model,
+    read_prices,
+)
 from gateway.services.unusual_prices import UnusualPrice
 
 ABILITIES = {"vision": "Images", "pdf": "PDF files", "audio": "Audio", "tools": "Tools"}
@@ -196,10 +201,32 @@ class ModelForm(forms.Form):
     def clean(self) -> FormValues:
         cleaned: FormValues = super().clean() or {}
         if self.errors:
-            mode, prompt = (cleaned.get(name, "") for name in _PROMPT)
-            show_more_errors(self, lambda: check_prompt(mode or "off", prompt))
-            show_more_errors(self, lambda: check_default_params(cleaned.get("default_params", {})))
+            self._show_more(cleaned)
         return cleaned
+
+    def _show_more(self, cleaned: FormValues) -> None:
+        """Show what the services would say of the fields that are well-formed."""
+        written = {name: cleaned[name] for name in (*_SAME, *_OTHERS) if name in cleaned}
+        show_more_errors(self, lambda: self._check(written))
+        prices = {unit.name: cleaned.get(_field_of(unit)) for unit in self._units}
+        show_more_errors(
+            self,
+            lambda: read_prices(
+                input_pusd=cleaned.get("input_usd") or 0,
+                output_pusd=cleaned.get("output_usd") or 0,
+                cached_input_pusd=cleaned.get("cached_usd"),
+                unit_prices=prices,
+            ),
+            self._price_names(),
+        )
+
+    def _check(self, written: FormValues) -> None:
+        """Raise ValidationError for what is written of the model and cannot be taken."""
+        about = {name: self.initial[name] for name in ("pk", "name") if name in self.initial}
+        check_model(LanguageModel(**about, **written))
+
+    def _price_names(self) -> dict[str, str]:
+        return _PRICES | {one.price_column: _field_of(one) for one in self._units}
 
     @property
     def unit_prices(self) -> list[forms.BoundField]:
@@ -230,9 +257,7 @@ class ModelForm(forms.Form):
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found, and offer to confirm where that is the remedy."""
-        show_service_error(
-            self, error, _PRICES | {one.price_column: _field_of(one) for one in self._units}
-        )
+        show_service_error(self, error, self._price_names())
         self.wants_confirmation = isinstance(error, UnusualPrice)
 
 
@@ -261,6 +286,11 @@ class NewModelForm(ModelForm):
         assert isinstance(field, forms.ChoiceField)
         field.choices = [(name, name) for name in providers]
 
+    def _check(self, written: FormValues) -> None:
+        publisher = written.get("owned_by") or self.cleaned_data.get("provider", "")
+        name = self.cleaned_data.get("name", "")
+        check_new_model(LanguageModel(**{**written, "name": name, "owned_by": publisher}))
+
 
 def initial_of_model(model: LanguageModel) -> FormValues:
     """Return what the form shows for a model as it is."""
@@ -268,6 +298,8 @@ def initial_of_model(model: LanguageModel) -> FormValues:
     cached = "" if same_price else format_usd_per_mtok(model.cached_input_pusd_per_token)
     defaults = model.default_params
     return {
+        "pk": model.pk,
+        "name": model.name,
         **{name: getattr(model, name) for name in _SAME},
         "input_usd": format_usd_per_mtok(model.input_pusd_per_token),
         "cached_usd": cached,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.service_errors import show_more_errors, show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.providers.connection_form import CONNECTION_FIELDS, ConnectionForm, url_field
@@ -14,8 +16,11 @@ from dashboard.providers.credential_fields import CredentialParts
 from gateway.models import Provider
 from gateway.providers import catalogue
 from gateway.providers.catalogue import ProviderKind, ProviderSetting
-from gateway.services.addresses import URL_CHARS
-from gateway.services.provider_settings import FIELD_PREFIX, SETTING_CHARS
+from gateway.services.addresses import URL_CHARS, read_base_url
+from gateway.services.provider_connections import ConnectionFields, read_connection_fields
+from gateway.services.provider_settings import FIELD_PREFIX, SETTING_CHARS, read_settings
+from gateway.services.providers import check_location
+from gateway.services.row_names import check_name
 
 VLLM = "vllm"
 _FIELDS = ("structured_dialect", "is_local", "location", "allows_passthrough")
@@ -56,6 +61,7 @@ class ProviderForm(ConnectionForm, CredentialParts):
     ) -> None:
         super().__init__(data, initial=initial)
         self.add_parts("key" if kind is None else kind.credential)
+        self._kind = kind
         self._settings = () if kind is None else kind.settings
         for setting in self._settings:
             self.fields[f"{FIELD_PREFIX}{setting.name}"] = _field_of(setting)
@@ -70,6 +76,24 @@ class ProviderForm(ConnectionForm, CredentialParts):
         self.credential_is_optional = has_parts or (kind is not None and not kind.needs_credential)
         self.has_base_url = kind is not None and bool(kind.base_url)
         self.is_vllm = kind is not None and kind.name == VLLM
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        if self.errors and self._kind is not None:
+            self._show_more(cleaned, self._kind)
+        return cleaned
+
+    def _show_more(self, cleaned: FormValues, kind: ProviderKind) -> None:
+        """Show what the services would say of the fields that are well-formed."""
+        url = cleaned.get("base_url", "").strip()
+        if url:
+            show_more_errors(self, lambda: read_base_url(url, kind=kind.name))
+        given = self.data
+        settings = {one.name: given.get(f"{FIELD_PREFIX}{one.name}", "") for one in kind.settings}
+        show_more_errors(self, lambda: read_settings(kind, settings))
+        show_more_errors(self, lambda: check_location(cleaned.get("location", "")))
+        written = {name: cleaned[name] for name in CONNECTION_FIELDS if name in cleaned}
+        show_more_errors(self, lambda: read_connection_fields(cast(ConnectionFields, written)))
 
     def setting_fields(self) -> list[tuple[forms.BoundField, bool]]:
         """Return the field of each setting, and whether it may be left empty."""
@@ -119,6 +143,10 @@ class NewProviderForm(ProviderForm):
             widget = self.fields[name].widget
             if name != "credential" or isinstance(widget, forms.PasswordInput):
                 widget.attrs["hx-preserve"] = "true"
+
+    def _show_more(self, cleaned: FormValues, kind: ProviderKind) -> None:
+        super()._show_more(cleaned, kind)
+        show_more_errors(self, lambda: check_name(cleaned.get("name", ""), Provider.objects.all()))
 
     @classmethod
     def of_kind(cls, kind: ProviderKind, entered: QueryDict) -> NewProviderForm:

@@ -100,12 +100,9 @@ def add_model(
     """
     described["owned_by"] = described.get("owned_by") or provider.name
     model = LanguageModel(name=name, max_output_tokens=max_output_tokens, **described)
-    is_named = _NAME.fullmatch(name) is not None
-    but = _PRICE_FIELDS if is_named else ("name", *_PRICE_FIELDS)
     with raising_all() as gather:
         with gather():
-            if not is_named:
-                raise ValidationError({"name": NAMES_ARE})
+            check_new_model(model)
         with gather():
             prices = read_prices(
                 input_pusd=input_pusd,
@@ -113,8 +110,6 @@ def add_model(
                 cached_input_pusd=cached_input_pusd,
                 unit_prices=unit_prices,
             )
-        with gather():
-            _check(model, but=but)
     for column, pusd in prices.items():
         setattr(model, column, pusd)
     may_be_free |= is_free_to_us([provider])
@@ -134,7 +129,7 @@ def update_model(model: LanguageModel, *, actor: str, **fields: Unpack[ModelFiel
 
     Raises ValidationError for those that cannot be taken.
     """
-    details = change_fields(model, fields, _check)
+    details = change_fields(model, fields, check_model)
     if details:
         _record(model, actor=actor, action="model.update", details=details)
     return bool(details)
@@ -280,7 +275,19 @@ def _read_unit_prices(given: UnitPrices) -> dict[str, int | None]:
     return prices
 
 
-def _check(model: LanguageModel, but: Sequence[str] = ()) -> None:
+def check_new_model(model: LanguageModel) -> None:
+    """Raise ValidationError for all that cannot be taken but the prices."""
+    is_named = _NAME.fullmatch(model.name) is not None
+    but = _PRICE_FIELDS if is_named else ("name", *_PRICE_FIELDS)
+    with raising_all() as gather:
+        with gather():
+            if not is_named:
+                raise ValidationError({"name": NAMES_ARE})
+        with gather():
+            check_model(model, but=but)
+
+
+def check_model(model: LanguageModel, but: Sequence[str] = ()) -> None:
     """Raise ValidationError for the model's own fields that cannot be taken. but: fields that are
     not looked at."""
     with raising_all() as gather:

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from accounts.all_errors import raising_all
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from gateway.core.provider_connection import ConnectionSettings
@@ -64,7 +65,7 @@ def set_connection(
     stored = Provider.objects.get(pk=provider.pk)
     before = {name: getattr(stored, name) for name in ConnectionFields.__annotations__}
     secrets_before = (stored.proxy_credential, stored.client_key)
-    for name, value in _read_fields(fields).items():
+    for name, value in read_connection_fields(fields).items():
         setattr(stored, name, value)
     _set_proxy_credential(stored, before["proxy_url"], proxy_credential)
     try:
@@ -155,15 +156,20 @@ def connection_warnings(provider: Provider) -> list[str]:
     return warnings
 
 
-def _read_fields(fields: ConnectionFields) -> ConnectionFields:
+def read_connection_fields(fields: ConnectionFields) -> ConnectionFields:
+    """Return the fields as they are stored. Raises ValidationError for those that cannot be
+    taken."""
     read: ConnectionFields = {**fields}
-    if "proxy_url" in fields:
-        read["proxy_url"] = _read_proxy_url(fields["proxy_url"])
-    for name in ("ca_certificate", "client_certificate"):
-        if name in fields:
-            text = fields[name].replace("\r\n", "\n").strip()
-            _read_certificates(name, text)
-            read[name] = f"{text}\n" if text else ""
+    with raising_all() as gather:
+        if "proxy_url" in fields:
+            with gather():
+                read["proxy_url"] = _read_proxy_url(fields["proxy_url"])
+        for name in ("ca_certificate", "client_certificate"):
+            if name in fields:
+                text = fields[name].replace("\r\n", "\n").strip()
+                with gather():
+                    _read_certificates(name, text)
+                read[name] = f"{text}\n" if text else ""
     return read
 
 

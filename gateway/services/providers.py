@@ -229,11 +229,19 @@ def _url_of(facts: ProviderKind, base_url: str, settings: Mapping[str, str]) -> 
     return read_base_url(entered or facts.fill_base_url(settings), kind=facts.name)
 
 
-def _check(provider: Provider, but: Collection[str] = ()) -> None:
-    if not is_visible(provider.location):
+def check_location(location: str) -> None:
+    if not is_visible(location):
         raise ValidationError({"location": "Control characters are not allowed."})
-    check_name(provider.name, Provider.objects.exclude(pk=provider.pk))
-    provider.full_clean(exclude=but)
+
+
+def _check(provider: Provider, but: Collection[str] = ()) -> None:
+    with raising_all() as gather:
+        with gather():
+            check_location(provider.location)
+        with gather():
+            check_name(provider.name, Provider.objects.exclude(pk=provider.pk))
+        with gather():
+            provider.full_clean(exclude={*but, *gather.errors})
 
 
 def _get_kind(name: str) -> ProviderKind:

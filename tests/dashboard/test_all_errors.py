@@ -10,9 +10,19 @@ import pytest
 from accounts.models import AuditEvent, Workspace
 from dashboard.forms.submit_once import new_form_token
 from gateway.models import Provider
+from keys.access import set_access_rules
 from keys.models import LimitRule
+from keys.services import set_developer_key_policy
 from tests.dashboard.visitors import Visitor, key_form, path_of, seen_on, signed_in
-from tests.factories import make_key, make_member, make_provider, make_user, make_workspace
+from tests.factories import (
+    ACTOR,
+    make_key,
+    make_member,
+    make_model,
+    make_provider,
+    make_user,
+    make_workspace,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -69,7 +79,7 @@ def errors_of(visitor: Visitor, path: str, sent: dict[str, Any], form: str = "fo
         (
             "/keys/new",
             key_form(secret_mode="imported", secret="sk-1234", **KEY, daily_limit_nusd="0"),
-            {"label", "expires_at", "daily_limit_nusd"},
+            {"label", "expires_at", "daily_limit_nusd", "secret"},
         ),
         (
             "/settings/access-rules",
@@ -139,6 +149,12 @@ def test_the_key_there_is(admin: Visitor, workspace: Workspace) -> None:
             | {"template_render_mode": "logic", "default_system_prompt": "{{"},
             {"input_usd", "context_tokens", "default_params", "default_system_prompt"},
         ),
+        (
+            {"input_usd": "x", "name": "two words", "aliases": "a,a", "fallbacks": "nobody"}
+            | {"output_usd": "1000001", "image_usd": "1000001", "display_name": "a\x01"},
+            {"input_usd", "name", "aliases", "fallbacks", "output_usd", "image_usd"}
+            | {"display_name"},
+        ),
     ],
 )
 def test_the_form_of_a_model(operator: Visitor, sent: dict[str, str], wrong: set[str]) -> None:
@@ -147,6 +163,66 @@ def test_the_form_of_a_model(operator: Visitor, sent: dict[str, str], wrong: set
     right |= {"max_output_tokens": "10", "unknown_fields": "forward", "template_render_mode": "off"}
 
     assert errors_of(operator, "/models/new", right | sent) == wrong
+
+
+def test_the_form_of_the_model_there_is(operator: Visitor) -> None:
+    make_model("other", aliases=["taken"])
+    page = path_of("model-edit", make_model("m").pk)
+    sent = {"input_usd": "x", "output_usd": "1000001", "aliases": "taken", "max_output_tokens": "1"}
+    sent |= {"unknown_fields": "forward", "template_render_mode": "off"} | seen_on(operator, page)
+
+    wrong = errors_of(operator, page, sent)
+
+    assert wrong == {"input_usd", "output_usd", "aliases"}
+
+
+def test_the_form_of_a_developers_key(workspace: Workspace) -> None:
+    set_developer_key_policy(
+        workspace,
+        max_keys=None,
+        scopes=["usage"],
+        allowed_models=["gpt-*"],
+        allowed_ips=["10.0.0.0/8"],
+        limits={"max_requests_per_minute": 10},
+        allows_chat_template=False,
+        actor=ACTOR,
+    )
+    developer = signed_in(make_member(workspace, "developer"))
+    beyond = {"max_requests_per_minute": "11", "allows_chat_template": "on", "scopes": ["usage"]}
+
+    wide = errors_of(developer, "/keys/new", key_form(**beyond, daily_limit_nusd="1,50"))
+    unread = {**beyond, **RULES, "max_requests_per_minute": "many"}
+    malformed = errors_of(developer, "/keys/new", key_form(**unread))
+
+    assert wide == {"max_requests_per_minute", "allows_chat_template", "daily_limit_nusd"} | {
+        "allowed_models",
+        "allowed_ips",
+    }
+    assert malformed == {"max_requests_per_minute", "allows_chat_template"} | {
+        "allowed_models",
+        "allowed_ips",
+    }
+
+
+def test_the_lifetime_of_a_key(admin: Visitor, workspace: Workspace) -> None:
+    set_access_rules(workspace, max_key_days=30, actor=ACTOR)
+
+    wrong = errors_of(admin, "/keys/new", key_form(expires="90d", daily_limit_nusd="1,50"))
+
+    assert wrong == {"expires_at", "daily_limit_nusd"}
+
+
+@pytest.mark.parametrize("path", ["new", "edit"])
+def test_the_form_of_a_provider_with_a_field_that_is_too_long(operator: Visitor, path: str) -> None:
+    provider = make_provider("up", kind="vllm", base_url="http://10.0.0.5/v1")
+    page = "/providers/new" if path == "new" else f"/providers/{provider.pk}"
+    sent = {"base_url": "ftp://up", "proxy_url": "x" * 3000, "location": "a\x01"}
+    sent |= {"ca_certificate": "none", "client_certificate": "none"}
+    new = {"kind": "vllm", "name": "two words"} if path == "new" else seen_on(operator, page)
+
+    wrong = errors_of(operator, page, sent | new)
+
+    assert wrong == set(sent) | ({"name"} if path == "new" else set())
 
 
 def test_the_form_of_a_provider(operator: Visitor) -> None:

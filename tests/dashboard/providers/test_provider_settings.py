@@ -78,7 +78,7 @@ def test_everything_that_is_wrong_is_said_at_once(client: Client) -> None:
 
     errors = client.post(NEW, form).context["form"].errors
 
-    assert set(errors) == {"setting_region", "credential", "location"}
+    assert set(errors) == {"setting_region", "credential", "location", "name"}
     again = client.post(NEW, form | {"location": "", "setting_region": "eu-1"})
     assert set(again.context["form"].errors) == {"name", "credential"}
 
