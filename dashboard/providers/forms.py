@@ -23,6 +23,8 @@ from gateway.services.providers import check_location
 from gateway.services.row_names import check_name
 
 VLLM = "vllm"
+# In the token of a provider's version, before that of its credentials.
+_CREDENTIALS = "-"
 _FIELDS = ("structured_dialect", "is_local", "location", "allows_passthrough")
 
 
@@ -197,7 +199,28 @@ def initial_of_provider(provider: Provider) -> FormValues:
 
 
 def provider_version(provider: Provider) -> str:
-    """Return a token that differs when anything that the form shows differs."""
+    """Return a token that differs when anything that the form shows differs, or a credential."""
+    names = ("base_url", "settings", *_FIELDS, *CONNECTION_FIELDS)
+    shown = version_token([getattr(provider, name) for name in names])
+    return f"{shown}{_CREDENTIALS}{_credentials_version(provider)}"
+
+
+def version_for(form: ProviderForm, provider: Provider) -> str:
+    """Return the token of the provider as it is, for a valid form of it. Credentials count only
+    where the form replaces them: it overwrites nothing of theirs otherwise."""
+    version = provider_version(provider)
+    if form.credential_text():
+        return version
+    shown = version.partition(_CREDENTIALS)[0]
+    return shown + "".join(form.cleaned_data["seen"].partition(_CREDENTIALS)[1:])
+
+
+def _credentials_version(provider: Provider) -> str:
+    rows = provider.credentials.order_by("pk")
+    fields = rows.values_list("pk", "source", "variable", "secret")
     return version_token(
-        [getattr(provider, name) for name in ("base_url", "settings", *_FIELDS, *CONNECTION_FIELDS)]
+        [
+            (str(pk), source, variable, secret and bytes(secret).hex())
+            for pk, source, variable, secret in fields
+        ]
     )

@@ -32,7 +32,7 @@ from dashboard.providers.forms import (
     NewProviderForm,
     ProviderForm,
     initial_of_provider,
-    provider_version,
+    version_for,
 )
 from dashboard.providers.table import ListedProvider, provider_table
 from dashboard.ui.confirm import Question, ask
@@ -180,7 +180,7 @@ def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     form = ProviderForm(request.POST or None, kind, initial_of_provider(provider))
     if request.method == "GET":
         return _provider_page(request, provider, form)
-    if changed_meanwhile(form, "provider", provider_version(provider)):
+    if form.is_valid() and changed_meanwhile(form, "provider", version_for(form, provider)):
         return _provider_page(request, provider, form, status=409)
     if form.is_valid() and (failed := _test_first(request, provider, form)):
         form.add_error(None, f"Not saved: the test of these settings failed. {failed}")
@@ -189,7 +189,7 @@ def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     status = save_unchanged(
         form,
         "provider",
-        lambda: provider_version(lock_row(provider)),
+        lambda: version_for(form, lock_row(provider)),
         lambda: _update(request, provider, form, changed),
     )
     if status == HTTPStatus.FOUND:

@@ -10,8 +10,10 @@ from django.test import Client
 from accounts.models import AuditEvent, User
 from dashboard.providers.forms import initial_of_provider, provider_version
 from gateway.models import Provider
+from gateway.services.providers import set_credential
 from tests.dashboard.visitors import HTMX, signed_in
 from tests.factories import (
+    ACTOR,
     make_model,
     make_provider,
     make_user,
@@ -148,6 +150,23 @@ def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> No
     assert late.status_code == 409
     assert '<a href="">reload the page</a>' in late.content.decode()
     assert Provider.objects.get().location == "first"
+
+
+def test_a_credential_that_was_replaced_meanwhile_is_not_overwritten(client: Client) -> None:
+    provider = make_provider("up", kind="openai", base_url=NOBODY, credential="sk-old")
+    form = edit_form(provider, seen=provider_version(provider), location="first")
+    set_credential(provider, credential="sk-of-somebody-else", actor=ACTOR)
+
+    late = client.post(f"/providers/{provider.pk}", form | {"credential": SECRET})
+    page = late.content.decode()
+    kept = stored_credential(provider)
+    beside = client.post(f"/providers/{provider.pk}", form)
+
+    assert late.status_code == 409
+    assert "Someone else changed this provider in the meantime." in page
+    assert SECRET not in page
+    assert (kept, beside.status_code) == ("sk-of-somebody-else", 302)
+    assert (stored_credential(provider), Provider.objects.get().location) == (kept, "first")
 
 
 def test_a_provider_is_switched_off_and_on(client: Client) -> None:
