@@ -17,6 +17,7 @@ LABELS = {
     "timeout": ("Timed out", "badge-bad"),
     "refused": ("Not run", "badge-warn"),
     "cancelled": ("Cancelled", "badge-warn"),
+    "withheld": ("Withheld", "badge-warn"),
 }
 
 

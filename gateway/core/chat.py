@@ -15,6 +15,7 @@ from gateway.core.answer_steps import AnswerStep
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, Payload
 from gateway.core.reasoning import FIELD
+from gateway.core.result_steps import ResultStep
 
 # Fields of an answer's message that no model reads. Programs send messages back as they came.
 OF_ANSWERS = frozenset({"annotations", "images"})
@@ -38,6 +39,8 @@ class ChatRequest(Payload, frozen=True, kw_only=True):
     max_tool_runs: int | None = None
     # What processors have left to be done with the answer, in order.
     answer_steps: tuple[AnswerStep, ...] = ()
+    # What they do with results of server tools, as one step; None: nothing.
+    result_step: ResultStep | None = None
 
 
 ChatCall = Call[ChatRequest]

@@ -64,7 +64,8 @@ class Processing:
         self.language = language
         # By the names of the processors, in the order in which they ran.
         self.reports: dict[str, ProcessorReport] = {}
-        # What processors took out of the request, each with what stands there instead.
+        # What processors took out of the request and of results of tools, each with what stands
+        # there instead.
         self.taken_out: dict[str, str] = {}
         self.stream_mode: StreamMode = ""
         # Of all durations, what was spent before the call was admitted.
@@ -74,18 +75,24 @@ class Processing:
         self._answer_ns = 0
 
     def add_answer_time(self, name: str, duration_ns: int) -> None:
-        """Add what a processor has spent on the answer."""
+        """Add what a processor has spent on the answer, or on results of tools."""
         self.reports[name].duration_ns += duration_ns
         self._answer_ns += duration_ns
 
     def take_answer_ns(self) -> int:
-        """Return what was spent on the answer since this was last asked."""
+        """Return what was spent on the answer and on results since this was last asked."""
         spent_ns, self._answer_ns = self._answer_ns, 0
         return spent_ns
 
+    def put_back(self, text: str) -> str:
+        """Return a text of the model's with what processors took out."""
+        for taken, instead in self.taken_out.items():
+            text = text.replace(instead, taken)
+        return text
+
     def conceal(self, text: str) -> str:
-        """Return JSON of the answer, which may be cut off, without what processors took out of the
-        request: this is what may be stored."""
+        """Return JSON of the answer, which may be cut off, without what processors took out: this
+        is what may be stored."""
         cut_at = len(text)
         for taken in sorted(self.taken_out, key=len, reverse=True):
             if len(taken) < SHORT:

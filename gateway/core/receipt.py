@@ -50,7 +50,8 @@ class ToolRun(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     function: str = ""
     # Which round of the call asked for it, 1 the first.
     round: int
-    # ok, failed, timeout, refused (it was not run) or cancelled.
+    # ok, failed, timeout, refused (it was not run), cancelled, or withheld (it ran, and a processor
+    # kept its result from the model).
     status: str
     us: int = 0
     units: int = 0

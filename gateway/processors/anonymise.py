@@ -1,4 +1,8 @@
-"""anonymise: the model reads placeholders instead of personal data, the caller reads the data."""
+"""anonymise: the model reads placeholders instead of personal data, the caller reads the data.
+
+Results of server tools are read as the request was: with its placeholders, and others where they
+have other data.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,11 @@ from gateway.core.chat import ChatCall
 from gateway.core.errors import RequestError
 from gateway.core.json_types import JsonObject
 from gateway.core.processing import ProcessorReport
-from gateway.processors.base import Options, Processed, Processor, ProcessorContext
+from gateway.core.result_steps import CheckedResults
+from gateway.processors.base import Engines, Options, Processed, Processor, ProcessorContext
 from gateway.processors.pii_search import (
     ScanSettings,
+    Search,
     check_scannable,
     read_search,
     read_settings,
@@ -25,6 +31,7 @@ from gateway.processors.pii_search import (
 from gateway.processors.pii_types import LANGUAGES
 from gateway.processors.placeholders import Found, Placeholders
 from gateway.processors.restoring import Restorer, RestoreStep
+from gateway.processors.results import read_results
 from gateway.processors.texts import LONG_BYTES, read_texts
 
 NAME = "anonymise"
@@ -74,7 +81,8 @@ class Anonymise(Processor):
         report = ProcessorReport("passed", {"entities": 0, "entity_types": []})
         if texts.unscannable:
             report.details["unscannable"] = len(texts.unscannable)
-        if not any(found) and not context.taken_out:
+        has_tools = bool(call.payload.tools)
+        if not any(found) and not context.taken_out and not has_tools:
             return Processed(call, None, report)
 
         def write() -> tuple[Placeholders, list[str]]:
@@ -82,11 +90,9 @@ class Anonymise(Processor):
 
         is_long = len(call.payload.fields["messages"]) >= LONG_BYTES
         placeholders, replaced = await asyncio.to_thread(write) if is_long else write()
-        if not placeholders.given and not placeholders.shared:
+        if not placeholders.given and not placeholders.shared and not has_tools:
             return Processed(call, None, report)
-        report.status = "applied"
-        report.details["entities"] = len(placeholders.given) + len(placeholders.shared)
-        report.details["entity_types"] = list(types_of(found))
+        note_found(report, placeholders, types_of(found))
         restorer = Restorer(
             placeholders.originals,
             report,
@@ -97,7 +103,57 @@ class Anonymise(Processor):
         if placeholders.given:
             # What stands for shared values was explained where they were taken out.
             call = add_system_text(call, NOTE)
-        return Processed(call, RestoreStep(restorer), report, taken_out=placeholders.given)
+        results = ResultAnonymiser(search, context.engines, placeholders, restorer)
+        return Processed(
+            call,
+            RestoreStep(restorer),
+            report,
+            # What is found in results later is noted then.
+            taken_out=dict(placeholders.given),
+            result_step=results if has_tools else None,
+        )
+
+
+class ResultAnonymiser:
+    """A ResultStep (gateway.core.result_steps) with the placeholders of the request."""
+
+    def __init__(
+        self, search: Search, engines: Engines, placeholders: Placeholders, restorer: Restorer
+    ) -> None:
+        self._search = search
+        self._engines = engines
+        self._placeholders = placeholders
+        self._restorer = restorer
+        # The model was told of placeholders with the request.
+        self._is_explained = bool(placeholders.given)
+
+    async def check(self, results: Sequence[str]) -> CheckedResults:
+        """Raises ProcessorFailure, Overloaded."""
+        placeholders = self._placeholders
+        texts = await read_results(results)
+        written = [one.text for one in texts.found]
+        found = await search_texts(written, self._search, self._engines)
+        placeholders.avoid(written)
+        before = dict(placeholders.given)
+        replaced = replace_found(placeholders, written, found)
+        note_found(self._restorer.tally.report, placeholders, types_of(found))
+        self._restorer.add(placeholders.originals, placeholders.foreign)
+        return CheckedResults(
+            texts=await texts.written(replaced),
+            taken_out={v: p for v, p in placeholders.given.items() if v not in before},
+            note="" if self._is_explained else NOTE,
+        )
+
+
+def note_found(report: ProcessorReport, placeholders: Placeholders, types: Sequence[str]) -> None:
+    """Have the report say what was replaced so far. types: what was found now."""
+    count = len(placeholders.given) + len(placeholders.shared)
+    if count:
+        before = report.details["entity_types"]
+        assert isinstance(before, list)
+        report.status = "applied"
+        report.details["entities"] = count
+        report.details["entity_types"] = sorted({*before, *types})
 
 
 def write_placeholders(
@@ -110,12 +166,17 @@ def write_placeholders(
     already, and keep it."""
     raw = [bytes(field).decode(errors="replace") for field in call.payload.fields.values()]
     placeholders = Placeholders([*raw, *texts], known=taken_out)
+    return placeholders, replace_found(placeholders, texts, found)
+
+
+def replace_found(
+    placeholders: Placeholders, texts: Sequence[str], found: Sequence[Sequence[Found]]
+) -> list[str]:
+    """Return texts with placeholders for what was found in them, and in them all."""
     for text, ones in zip(texts, found, strict=True):
         for one in ones:
             placeholders.give(one.type, text[one.start : one.end])
-    return placeholders, [
-        placeholders.write(text, ones) for text, ones in zip(texts, found, strict=True)
-    ]
+    return [placeholders.write(text, ones) for text, ones in zip(texts, found, strict=True)]
 
 
 def answers_in_json(call: ChatCall) -> bool:

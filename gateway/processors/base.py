@@ -18,6 +18,7 @@ from gateway.core.chat import ChatCall
 from gateway.core.processing import ProcessorReport
 from gateway.core.processor_errors import ProcessorRejected
 from gateway.core.processor_rules import ServiceSettings
+from gateway.core.result_steps import ResultStep
 from gateway.processors.services import Found as FoundByService
 from gateway.processors.services import Misspelling
 
@@ -72,6 +73,8 @@ class Processed(NamedTuple):
     # What was taken out of the request and the step puts back, each with what stands there instead:
     # what is stored of the answer has that, too.
     taken_out: Mapping[str, str] = {}
+    # What is to be done with results of server tools; None: nothing.
+    result_step: ResultStep | None = None
 
 
 class Processor(Protocol):

@@ -127,8 +127,9 @@ class ProcessedExchange:
     async def open_stream(self) -> Stream:
         if needs_answer(self._steps):
             # A value that was put back is stored as what stood for it: it has to stay whole.
+            answer = await self.read()
             piece_chars = sys.maxsize if self._processing.taken_out else PIECE_CHARS
-            return ReplayedStream(await self.read(), piece_chars)
+            return ReplayedStream(answer, piece_chars)
         filters = [step.open_filter() for step in self._steps]
         return FilteredStream(await self._exchange.open_stream(), filters)
 

@@ -1,8 +1,11 @@
-"""pii_guard: a call with personal data in it is refused."""
+"""pii_guard: a call with personal data in it is refused.
+
+A result of a server tool with personal data in it is withheld from the model, and the call goes on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -10,9 +13,11 @@ from gateway.core.chat import ChatCall
 from gateway.core.json_types import JsonValue
 from gateway.core.processing import ProcessorReport
 from gateway.core.processor_errors import ProcessorRejected
-from gateway.processors.base import Options, Processed, Processor, ProcessorContext
+from gateway.core.result_steps import CheckedResults
+from gateway.processors.base import Engines, Options, Processed, Processor, ProcessorContext
 from gateway.processors.pii_search import (
     ScanSettings,
+    Search,
     check_scannable,
     read_search,
     read_settings,
@@ -20,6 +25,7 @@ from gateway.processors.pii_search import (
     types_of,
 )
 from gateway.processors.pii_types import LANGUAGES
+from gateway.processors.results import place_of, read_results, withhold
 from gateway.processors.texts import read_texts
 
 NAME = "pii_guard"
@@ -76,7 +82,35 @@ class PiiGuard(Processor):
         report = ProcessorReport("passed")
         if texts.unscannable:
             report.details["unscannable"] = len(texts.unscannable)
-        return Processed(call, None, report)
+        if not call.payload.tools:
+            return Processed(call, None, report)
+        results = ResultGuard(search, context.engines, report)
+        return Processed(call, None, report, result_step=results)
+
+
+class ResultGuard:
+    """A ResultStep (gateway.core.result_steps)."""
+
+    def __init__(self, search: Search, engines: Engines, report: ProcessorReport) -> None:
+        self._search = search
+        self._engines = engines
+        self._report = report
+
+    async def check(self, results: Sequence[str]) -> CheckedResults:
+        """Raises ProcessorFailure, Overloaded."""
+        texts = await read_results(results)
+        written = [one.text for one in texts.found]
+        found = await search_texts(written, self._search, self._engines)
+        types: dict[int, list[str]] = {}
+        for one, ones in zip(texts.found, found, strict=True):
+            if ones:
+                types.setdefault(place_of(one.param), []).extend(types_of([ones]))
+        messages = {
+            place: f"{NAME} withheld the result of this tool, because it contains personal data:"
+            f" {', '.join(sorted(set(names)))}."
+            for place, names in types.items()
+        }
+        return withhold(results, self._report, messages, found="entity_types", names=types)
 
 
 def predicted_texts(call: ChatCall) -> Iterator[str]:

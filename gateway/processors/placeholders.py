@@ -65,6 +65,11 @@ class Placeholders:
             if len(value) >= LEAST_SHARED_CHARS:
                 self._know(value)
 
+    def avoid(self, texts: Iterable[str]) -> None:
+        """None given from now on is like one that stands in these texts."""
+        names = {name for text in texts for name in ANY.findall(text)}
+        self.foreign |= {name for name in names if f"<{name}>" not in self.originals}
+
     @property
     def originals(self) -> dict[str, str]:
         """Return the values by their placeholders."""
@@ -141,10 +146,17 @@ class Spellings:
 
     def __init__(self, originals: Mapping[str, str], *, is_json: bool = False) -> None:
         """originals: values by their placeholders."""
+        self._is_json = is_json
         self._pattern = _ANY_IN_JSON if is_json else ANY
         self._opening = _OPENING_IN_JSON if is_json else _OPENING
         # By names.
-        self._values = {
+        self._values: dict[str, str] = {}
+        self.add(originals)
+
+    def add(self, originals: Mapping[str, str]) -> None:
+        """Have other values, too."""
+        is_json = self._is_json
+        self._values |= {
             placeholder[1:-1]: json.dumps(value, ensure_ascii=False)[1:-1] if is_json else value
             for placeholder, value in originals.items()
         }

@@ -1,7 +1,9 @@
 """prompt_shield: refuses requests whose texts try to make the model break its instructions.
 
 Read are the messages of users and the results of tools, with their files that are text. Not read
-are what the caller's own program says (system and developer messages) and what models said.
+are what the caller's own program says (system and developer messages) and what models said. A
+result of a server tool is withheld from the model instead, and the call goes on: no caller wrote
+it.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from msgspec import Struct
 from gateway.core.chat import ChatCall
 from gateway.core.processing import ProcessorReport
 from gateway.core.processor_errors import ProcessorRejected
-from gateway.processors.base import Options, Processed, Processor, ProcessorContext
+from gateway.core.result_steps import CheckedResults
+from gateway.processors.base import Engines, Options, Processed, Processor, ProcessorContext
 from gateway.processors.pii_search import Share
+from gateway.processors.results import place_of, read_results, withhold
 from gateway.processors.texts import HAYSTACK, FoundText, read_texts
 
 ENGINE = "prompt_shield"
@@ -28,6 +32,10 @@ PIECE_CHARS = 20_000
 OVERLAP_CHARS = 1_000
 # Of one request to the engine, which takes about 10 ms for each 1,000.
 BATCH_CHARS = 60_000
+RESULT_WITHHELD = (
+    "prompt_shield withheld the result of this tool, because it looks like an attempt to make the"
+    " model break its instructions."
+)
 
 
 class PromptShieldOptions(Struct, forbid_unknown_fields=True):
@@ -65,12 +73,9 @@ class PromptShield(Processor):
         threshold = DEFAULT_THRESHOLD if given.threshold is None else given.threshold
         texts = await read_texts(call)
         worst = Found(0.0, [], "")
-        for batch in batches(pieces(texts.found)):
-            answer = await context.engines.run(ENGINE, {"texts": [one.text for one in batch]})
-            findings = msgspec.convert(answer["findings"], list[tuple[float, list[str]]])
-            for piece, (score, rule_ids) in zip(batch, findings, strict=True):
-                if score > worst.score:
-                    worst = Found(score, rule_ids, piece.param)
+        for one in await search(texts.found, context.engines):
+            if one.score > worst.score:
+                worst = one
         if worst.rule_ids and worst.score >= threshold:
             raise ProcessorRejected.of(
                 self.name,
@@ -83,7 +88,45 @@ class PromptShield(Processor):
         report = ProcessorReport("passed", {"score": worst.score, "detector": "heuristic"})
         if texts.unscannable:
             report.details["unscanned"] = len(texts.unscannable)
-        return Processed(call, None, report)
+        if not call.payload.tools:
+            return Processed(call, None, report)
+        results = ResultShield(threshold, context.engines, report)
+        return Processed(call, None, report, result_step=results)
+
+
+class ResultShield:
+    """A ResultStep (gateway.core.result_steps)."""
+
+    def __init__(self, threshold: float, engines: Engines, report: ProcessorReport) -> None:
+        self._threshold = threshold
+        self._engines = engines
+        self._report = report
+
+    async def check(self, results: Sequence[str]) -> CheckedResults:
+        """Raises ProcessorFailure, Overloaded."""
+        texts = await read_results(results)
+        rules: dict[int, list[str]] = {}
+        for one in await search(texts.found, self._engines):
+            score = self._report.details["score"]
+            assert isinstance(score, float)
+            self._report.details["score"] = max(score, one.score)
+            if one.rule_ids and one.score >= self._threshold:
+                rules.setdefault(place_of(one.param), []).extend(one.rule_ids)
+        messages = dict.fromkeys(rules, RESULT_WITHHELD)
+        return withhold(results, self._report, messages, found="rule_ids", names=rules)
+
+
+async def search(texts: Sequence[FoundText], engines: Engines) -> list[Found]:
+    """Return what is in each piece of the texts. Raises ProcessorFailure, Overloaded."""
+    found: list[Found] = []
+    for batch in batches(pieces(texts)):
+        answer = await engines.run(ENGINE, {"texts": [one.text for one in batch]})
+        findings = msgspec.convert(answer["findings"], list[tuple[float, list[str]]])
+        found += [
+            Found(score, rule_ids, piece.param)
+            for piece, (score, rule_ids) in zip(batch, findings, strict=True)
+        ]
+    return found
 
 
 def pieces(found: Sequence[FoundText]) -> Iterator[Piece]:

@@ -71,6 +71,17 @@ class Restorer:
         self.plain = Spellings(originals)
         self.content = self.json if is_json else self.plain
 
+    def add(self, originals: Mapping[str, str], foreign: frozenset[str]) -> None:
+        """Have other values, too. foreign: as for a new one."""
+        self.json.add(originals)
+        self.plain.add(originals)
+        self.tally.foreign = foreign
+
+    def restore_event(self, event: ToolEvent) -> ToolEvent:
+        """Return an event with what a tool returned as it was. It is not the model's, and not
+        counted."""
+        return replace(event, preview=self.plain.put_back(event.preview)[0])
+
     def restore(self, text: str, spellings: Spellings) -> str:
         """Return a whole text with its values."""
         self.tally.add(*spellings.count(text))
@@ -106,7 +117,9 @@ class RestoreStep:
 
     async def change(self, answer: Answer) -> Answer:
         assert isinstance(answer, ChatAnswer)
-        return replace(answer, choices=tuple(map(self._change, answer.choices)))
+        events = tuple(map(self._restorer.restore_event, answer.tool_events))
+        choices = tuple(map(self._change, answer.choices))
+        return replace(answer, choices=choices, tool_events=events)
 
     def _change(self, choice: Choice) -> Choice:
         message = {
@@ -131,7 +144,7 @@ class RestoringFilter:
                 case Finish():
                     ready += [*self._choice(event.index).flush(), event]
                 case ToolEvent():
-                    ready += [*self.finish(), event]
+                    ready += [*self.finish(), self._restorer.restore_event(event)]
                 case _:
                     ready.append(event)
         return ready

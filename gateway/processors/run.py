@@ -23,6 +23,7 @@ from gateway.processors.base import Options, Processed, Processor, ProcessorCont
 from gateway.processors.exchange import TimedStep
 from gateway.processors.languages import main_language
 from gateway.processors.registry import PROCESSORS
+from gateway.processors.results import ResultSteps
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +124,7 @@ async def run_processors(call: ChatCall, wanted: Wanted, context: ProcessorConte
     """
     processing = Processing(context.language)
     steps: list[TimedStep] = []
+    result_steps = ResultSteps(processing)
     given, body = call.payload.fields, call.facts.body
     for processor, options, languages in wanted:
         began_ns = perf_counter_ns()
@@ -138,13 +140,19 @@ async def run_processors(call: ChatCall, wanted: Wanted, context: ProcessorConte
         processing.taken_out.update(done.taken_out)
         if done.step is not None:
             steps.append(TimedStep(done.step, processor.name, processing))
+        if done.result_step is not None:
+            result_steps.add(processor.name, done.result_step)
     if needs_answer(steps) and call.payload.n > 1:
         raise RequestError("n must be 1 with a processor that needs the whole response.", param="n")
     if call.payload.fields is not given and call.facts.body is body:
         # What is stored and compared of the request is what its model reads.
         call = replace(call, facts=replace(call.facts, body=write_body(call)))
     # The first to change the request is the last to change its answer.
-    return call.with_payload(answer_steps=tuple(reversed(steps)), processing=processing)
+    return call.with_payload(
+        answer_steps=tuple(reversed(steps)),
+        result_step=result_steps if result_steps else None,
+        processing=processing,
+    )
 
 
 async def apply(

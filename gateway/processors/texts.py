@@ -78,32 +78,22 @@ class _Document:
         self.has_changed = False
 
 
-class RequestTexts:
-    """The texts of one call. Made by read_texts."""
+class MessageTexts:
+    """The texts of messages, which are changed in place."""
 
-    def __init__(self, call: ChatCall) -> None:
-        self._call = call
-        self._messages: list[JsonObject] = msgspec.json.decode(call.payload.fields["messages"])
+    def __init__(self, messages: list[JsonObject]) -> None:
+        self.messages = messages
         self._places: list[_Place] = []
         self._documents: list[_Document] = []
         self.found: list[FoundText] = []
         # Paths of what is no text: pictures, sounds, files of other types.
         self.unscannable: list[str] = []
-        for index, message in enumerate(self._messages):
+        for index, message in enumerate(messages):
             self._read_message(message, f"messages[{index}]")
-        # The object that has the data, where the call has any.
-        self._inferada = self._read_haystack()
 
-    async def replace(self, texts: Sequence[str]) -> ChatCall:
-        """Return the call with these texts in the places of those that were found; itself where
-        nothing changes."""
-        assert len(texts) == len(self.found)
-        changed = [(one.text, text) for one, text in zip(self.found, texts, strict=True)]
-        if all(old == new for old, new in changed):
-            return self._call
-        return await _beside_the_loop(self._call, lambda: self._write(texts))
-
-    def _write(self, texts: Sequence[str]) -> ChatCall:
+    def write(self, texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Put texts in the places of those that were found. Returns the values and the names that
+        have changed, by what they were."""
         replaced: dict[str, str] = {}
         names: dict[str, str] = {}
         renamed: list[JsonObject] = []
@@ -126,13 +116,7 @@ class RequestTexts:
         for container in renamed:
             rename(container, names)
         self._write_documents()
-        fields = {**self._call.payload.fields, "messages": msgspec.json.encode(self._messages)}
-        if self._inferada:
-            fields["inferada"] = msgspec.json.encode(self._inferada)
-        call = self._call.with_payload(fields=fields)
-        if (body := replace_in_body(call.facts.body, replaced, names)) is None:
-            return call
-        return replace(call, facts=replace(call.facts, body=body))
+        return replaced, names
 
     def _write_documents(self) -> None:
         for document in self._documents:
@@ -145,16 +129,6 @@ class RequestTexts:
         if isinstance(value, str) and value:
             self._places.append(place)
             self.found.append(FoundText(value, param, role, kind))
-
-    def _read_haystack(self) -> JsonObject:
-        if HAYSTACK not in self._call.payload.processors:
-            return {}
-        inferada: JsonObject = msgspec.json.decode(self._call.payload.fields["inferada"])
-        given = inferada.get(HAYSTACK)
-        if isinstance(given, dict):
-            inferada[HAYSTACK] = data = {"data": given.get("data")}
-            self._add_leaves(None, f"inferada.{HAYSTACK}.data", HAYSTACK, leaves(data))
-        return inferada
 
     def _read_message(self, message: JsonObject, param: str) -> None:
         role = str(message.get("role"))
@@ -251,6 +225,45 @@ class RequestTexts:
             if text:
                 self._places.append(_Place(container, key, document))
                 self.found.append(FoundText(text, param, role, "value"))
+
+
+class RequestTexts(MessageTexts):
+    """The texts of one call. Made by read_texts."""
+
+    def __init__(self, call: ChatCall) -> None:
+        super().__init__(msgspec.json.decode(call.payload.fields["messages"]))
+        self._call = call
+        # The object that has the data, where the call has any.
+        self._inferada = self._read_haystack()
+
+    async def replace(self, texts: Sequence[str]) -> ChatCall:
+        """Return the call with these texts in the places of those that were found; itself where
+        nothing changes."""
+        assert len(texts) == len(self.found)
+        changed = [(one.text, text) for one, text in zip(self.found, texts, strict=True)]
+        if all(old == new for old, new in changed):
+            return self._call
+        return await _beside_the_loop(self._call, lambda: self._write_call(texts))
+
+    def _write_call(self, texts: Sequence[str]) -> ChatCall:
+        replaced, names = self.write(texts)
+        fields = {**self._call.payload.fields, "messages": msgspec.json.encode(self.messages)}
+        if self._inferada:
+            fields["inferada"] = msgspec.json.encode(self._inferada)
+        call = self._call.with_payload(fields=fields)
+        if (body := replace_in_body(call.facts.body, replaced, names)) is None:
+            return call
+        return replace(call, facts=replace(call.facts, body=body))
+
+    def _read_haystack(self) -> JsonObject:
+        if HAYSTACK not in self._call.payload.processors:
+            return {}
+        inferada: JsonObject = msgspec.json.decode(self._call.payload.fields["inferada"])
+        given = inferada.get(HAYSTACK)
+        if isinstance(given, dict):
+            inferada[HAYSTACK] = data = {"data": given.get("data")}
+            self._add_leaves(None, f"inferada.{HAYSTACK}.data", HAYSTACK, leaves(data))
+        return inferada
 
 
 async def read_texts(call: ChatCall) -> RequestTexts:

@@ -46,15 +46,19 @@ class LoopNotes:
         self.exchange: RoundExchange | None = None
 
     @property
+    def has_ended_round(self) -> bool:
+        """True when a round has ended well: the model has asked for tools."""
+        return self.last is not None or not self.is_complete
+
+    @property
     def is_asking(self) -> bool:
         """True while a provider has the request of a round."""
         sent = self.exchange is not None and self.exchange.was_sent
         return sent and not self.tools_since_ns
 
-    def begin(self, exchange: RoundExchange, now_ns: int) -> None:
+    def begin(self, exchange: RoundExchange) -> None:
         self.round += 1
         self.exchange = exchange
-        self.stop_tools(now_ns)
 
     def stop_tools(self, now_ns: int) -> None:
         if self.tools_since_ns:

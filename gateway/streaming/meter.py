@@ -5,6 +5,8 @@ from __future__ import annotations
 from time import perf_counter_ns
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from gateway.core.errors import GatewayError, UpstreamError
 from gateway.core.money import Price, Usage
 from gateway.core.processing import Processing
@@ -125,7 +127,7 @@ class Meter:
     def has_output(self) -> bool:
         if self.deltas > 0 or self.other_outputs > 0:
             return True
-        return self.loop is not None and self.loop.round > 1
+        return self.loop is not None and self.loop.has_ended_round
 
     def begin_attempt(self, target: MeteredTarget) -> None:
         """Start the clock of an attempt, and forget what one before it said of its end."""
@@ -147,14 +149,15 @@ class Meter:
         if self.loop.tools_since_ns:
             self.attempt_ns = now_ns
             self.usage = None
-        self.loop.begin(exchange, now_ns)
+            self.loop.stop_tools(now_ns - self._take_processing_ns())
+        self.loop.begin(exchange)
 
     def end_round(self, usage: Usage | None) -> None:
         """A round has ended well, and its tools run. usage: None where the provider counted
         nothing; what it said is then counted with what follows."""
         loop, now_ns = self.loop, perf_counter_ns()
         assert loop is not None
-        spent_ns = now_ns - self.attempt_ns
+        spent_ns = now_ns - self.attempt_ns - self._take_processing_ns()
         self.upstream_ns += spent_ns
         self._note_attempt(spent_ns, None)
         loop.end(usage, now_ns)
@@ -206,6 +209,12 @@ class Meter:
         if run.units:
             self._add_use(run.plugin, run.units, nusd_each)
 
+    def note_withheld(self, run: ToolRun) -> None:
+        """Note that processors have withheld the result of a run. It costs what it did."""
+        assert self.loop is not None
+        runs = self.loop.runs
+        runs[runs.index(run)] = replace(run, status="withheld")
+
     def _add_use(self, plugin: str, units: int, nusd_each: int) -> None:
         for place, use in enumerate(self.tool_uses):
             if (use.name, use.nusd_each) == (plugin, nusd_each):
@@ -227,12 +236,11 @@ class Meter:
         now_ns = perf_counter_ns()
         if self.loop is not None and self.loop.tools_since_ns:
             # It ended while tools ran, and no provider was asked.
-            self.loop.stop_tools(now_ns)
+            self.loop.stop_tools(now_ns - self._take_processing_ns())
             self.attempt_ns = 0
             return
-        spent_ns = now_ns - self.attempt_ns
+        spent_ns = now_ns - self.attempt_ns - self._take_processing_ns()
         if self.processing is not None:
-            spent_ns -= self.processing.take_answer_ns()
             self._note_lost(self.processing)
         self.attempt_ns = 0
         if error is None:
@@ -240,6 +248,11 @@ class Meter:
         else:
             self.failed_ns += spent_ns
         self._note_attempt(spent_ns, error)
+
+    def _take_processing_ns(self) -> int:
+        """Return what processors have spent since this was last asked: no part of what ran
+        meanwhile."""
+        return 0 if self.processing is None else self.processing.take_answer_ns()
 
     def _note_attempt(self, spent_ns: int, error: GatewayError | None) -> None:
         target = self.target

@@ -18,7 +18,7 @@ from gateway.core import reasoning
 from gateway.core.chat import ChatCall
 from gateway.core.events import Answer, ChatAnswer, ToolEvent
 from gateway.core.grant import Grant
-from gateway.core.json_types import JsonObject, JsonValue
+from gateway.core.json_types import JsonObject
 from gateway.core.money import Usage
 from gateway.streaming.meter import Meter
 from gateway.streaming.relay import Exchange, Stream
@@ -74,7 +74,14 @@ class ToolLoop:
         self._ours = frozenset(tools)
         self._callers = _names_in(call) - self._ours
         most = min(call.payload.max_tool_runs or MAX_USES, MAX_USES)
-        self._runner = ToolRunner(tools, meter.note_tool_run, run_s=run_s, max_runs=most)
+        self._runner = ToolRunner(
+            tools,
+            meter.note_tool_run,
+            run_s=run_s,
+            max_runs=most,
+            check=call.payload.result_step,
+            note_withheld=meter.note_withheld,
+        )
         self._open = open_exchange
         self._grant = grant
         self._hold = hold
@@ -135,15 +142,17 @@ class ToolLoop:
             if outcome.result is not None
             for image in self.sources.add(outcome.result)
         ]
-        contents: list[JsonValue] = [
-            {"error": outcome.failure} if outcome.result is None else outcome.result.content
-            for outcome in outcomes
-        ]
-        self.call, texts = next_round(self.call, said, wanted, contents)
+        texts = [outcome.text for outcome in outcomes]
+        self.call = next_round(self.call, said, wanted, texts)
         self._added_tokens += bound_added(said, wanted, texts)
         if self._meter.loop is not None:
             self._meter.loop.added_texts[:] = texts
         return images
+
+    def annotations(self, text: str) -> list[JsonObject]:
+        """Return the citations of an answer, by their places in what the caller gets of it."""
+        processing = self.call.payload.processing
+        return self.sources.annotations(text if processing is None else processing.put_back(text))
 
     async def read(self) -> Answer:
         usage: Usage | None = Usage()
@@ -182,7 +191,7 @@ class ToolLoop:
             if details:
                 message[reasoning.FIELD] = details
         content = message.get("content")
-        if cited := self.sources.annotations(content if isinstance(content, str) else ""):
+        if cited := self.annotations(content if isinstance(content, str) else ""):
             message["annotations"] = [*(message.get("annotations") or ()), *cited]
         if self.sources.images:
             message["images"] = [*(message.get("images") or ()), *self.sources.images]

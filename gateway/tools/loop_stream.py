@@ -21,13 +21,11 @@ from gateway.core.money import Usage
 from gateway.streaming.relay import Exchange, Stream
 from gateway.tools.rounds import Said, ToolRequest, add_usage
 from gateway.tools.runner import Tell
-from gateway.tools.sources import Sources, separator
+from gateway.tools.sources import separator
 
 
 class Loop(Protocol):
     """What is streamed (gateway.tools.loop)."""
-
-    sources: Sources
 
     @property
     def is_exhausted(self) -> bool: ...
@@ -37,6 +35,8 @@ class Loop(Protocol):
     async def run(
         self, said: Said, wanted: Sequence[ToolRequest], usage: Usage | None, tell: Tell
     ) -> list[JsonObject]: ...
+
+    def annotations(self, text: str) -> list[JsonObject]: ...
 
     async def next_exchange(self, used: Usage | None) -> Exchange | None: ...
 
@@ -110,7 +110,7 @@ class LoopStream:
 
     def _end(self, last: list[StreamEvent]) -> None:
         self._is_over = True
-        if cited := self._loop.sources.annotations(self._text):
+        if cited := self._loop.annotations(self._text):
             self._ready.append(Delta(0, {"annotations": cited}))
         self._ready += [*last, UsageReported(self._usage), StreamEnd()]
 

@@ -100,21 +100,17 @@ def without_tools(call: ChatCall) -> ChatCall:
 
 
 def next_round(
-    call: ChatCall, said: Said, requests: Sequence[ToolRequest], results: Sequence[JsonValue]
-) -> tuple[ChatCall, list[str]]:
-    """Return the call with what the model said and what its tools returned, and the texts of the
-    results."""
+    call: ChatCall, said: Said, requests: Sequence[ToolRequest], texts: Sequence[str]
+) -> ChatCall:
+    """Return the call with what the model said and what it gets of its tools."""
     messages = [_encode(said.as_message(requests))]
-    texts = []
-    for request, result in zip(requests, results, strict=True):
-        text = result if isinstance(result, str) else _encode(result).decode()
-        texts.append(text)
+    for request, text in zip(requests, texts, strict=True):
         messages.append(_encode({"role": "tool", "tool_call_id": request.id, "content": text}))
     before = bytes(call.payload.fields["messages"]).rstrip()[:-1]
     fields = {**call.payload.fields, "messages": b",".join([before, *messages]) + b"]"}
     if fields.get("tool_choice") not in (None, b'"auto"', b'"none"', b"null"):
         fields["tool_choice"] = b'"auto"'  # what was forced has been called
-    return call.with_payload(fields=fields), texts
+    return call.with_payload(fields=fields)
 
 
 def bound_added(said: Said, requests: Sequence[ToolRequest], texts: Sequence[str]) -> int:

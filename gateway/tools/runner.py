@@ -1,6 +1,7 @@
 """Runs the tools that a model calls: within their limits, several at once, each within its time.
 
-A tool that fails tells the model so, and does not end the call.
+A tool that fails tells the model so, and does not end the call. Where the call has processors that
+read results, the model and the caller are told of a round when these have read all of it.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from time import perf_counter_ns
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from gateway.core.errors import GatewayError
 from gateway.core.events import ToolEvent
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.receipt import ToolRun
+from gateway.core.result_steps import ResultStep
 from gateway.core.server_tools import CallTool, ToolResult
 from gateway.tools.base import ToolFailed
 from gateway.tools.hold_bounds import MAX_USES
@@ -28,10 +31,12 @@ logger = logging.getLogger(__name__)
 MAX_AT_ONCE = 5
 PREVIEW_CHARS = 200
 MAX_ARGUMENT_NAMES = 20
-NS_PER_US, NS_PER_MS = 1_000, 1_000_000
+NS_PER_US, US_PER_MS = 1_000, 1_000
 Tell = Callable[[ToolEvent], None]
 # Takes a run that is over and what each of its units costs.
 NoteRun = Callable[[ToolRun, int], None]
+# Takes a run that was noted, whose result is withheld.
+NoteWithheld = Callable[[ToolRun], None]
 
 
 class Refused(Exception):
@@ -39,16 +44,34 @@ class Refused(Exception):
 
 
 class Outcome(NamedTuple):
-    """What a run came to. result: None where it failed; failure: what the model is told then."""
+    """What a run came to. result: None where it failed; failure: what the model is told then, or in
+    place of what was withheld. note: what it has to know to read the result."""
 
     status: str
     result: ToolResult | None
     failure: str = ""
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """What the model gets."""
+        content = {"error": self.failure} if self.result is None else self.result.content
+        text = content if isinstance(content, str) else msgspec.json.encode(content).decode()
+        return f"{text}\n\n{self.note}" if self.note else text
+
+
+class Run(NamedTuple):
+    """A run that is over. tool: None where there is none of that name. record: as it was noted."""
+
+    request: ToolRequest
+    tool: CallTool | None
+    outcome: Outcome
+    record: ToolRun
 
 
 class ToolRunner:
     """Of one attempt of a call. tools: by the names that the model knows them by. run_s: how long
-    one of them may run."""
+    one of them may run. check: what processors do with the results; None for nothing."""
 
     def __init__(
         self,
@@ -57,12 +80,18 @@ class ToolRunner:
         *,
         run_s: float,
         max_runs: int = MAX_USES,
+        check: ResultStep | None = None,
+        note_withheld: NoteWithheld = lambda run: None,
     ) -> None:
         self.runs = 0
         self._run_s = run_s
         self._max_runs = max_runs
         self._tools = tools
         self._note = note
+        self._check = check
+        self._note_withheld = note_withheld
+        # What the model was told of results already.
+        self._notes: set[str] = set()
         self._runs_of: Counter[str] = Counter()
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
         self._seq = 0
@@ -75,11 +104,35 @@ class ToolRunner:
     async def run_all(
         self, round_number: int, requests: Sequence[ToolRequest], tell: Tell
     ) -> list[Outcome]:
-        """Return what each came to, in their order. tell: takes the events as they happen."""
+        """Return what each came to, in their order. tell: takes the events as they happen. Raises
+        what processors raise."""
         running = [self._run(round_number, request, tell) for request in requests]
-        return list(await asyncio.gather(*running))
+        runs = list(await asyncio.gather(*running))
+        if self._check is not None:
+            runs = await self._checked(self._check, runs)
+            for run in runs:
+                self._tell_end(tell, run)
+        return [run.outcome for run in runs]
 
-    async def _run(self, round_number: int, request: ToolRequest, tell: Tell) -> Outcome:
+    async def _checked(self, check: ResultStep, runs: Sequence[Run]) -> list[Run]:
+        """Return the runs with what the model and the caller may know of them."""
+        texts = [run.outcome.text for run in runs]
+        done = await check.check(texts)
+        checked: list[Run] = []
+        note = "" if done.note in self._notes else done.note
+        for place, run in enumerate(runs):
+            outcome = run.outcome
+            if place in done.withheld:
+                outcome = withheld(outcome, done.withheld[place])
+                self._note_withheld(run.record)
+            elif done.texts[place] != texts[place]:
+                outcome = replaced(outcome, done.texts[place])._replace(note=note)
+                self._notes.add(note)
+                note = ""
+            checked.append(run._replace(outcome=outcome))
+        return checked
+
+    async def _run(self, round_number: int, request: ToolRequest, tell: Tell) -> Run:
         tool = self._tools.get(request.name)
         plugin = request.name.removeprefix(PREFIX)[:64] if tool is None else tool.plugin
         function = request.name.removeprefix(PREFIX)[:64]
@@ -97,30 +150,35 @@ class ToolRunner:
             spent_ns = perf_counter_ns() - began_ns
             result, nusd_each = outcome.result, 0 if tool is None else tool.nusd_each
             units = 0 if result is None else result.units
-            self._note(
-                ToolRun(
-                    plugin=plugin,
-                    function="" if function == plugin else function,
-                    round=round_number,
-                    status=outcome.status,
-                    us=spent_ns // NS_PER_US,
-                    units=units,
-                    nusd=units * nusd_each,
-                    arguments=tuple(str(name)[:64] for name in arguments)[:MAX_ARGUMENT_NAMES],
-                ),
-                nusd_each,
-            )
-        if tool is not None:
-            self._tell(
-                tell,
-                "tool_error" if result is None else "tool_result",
-                tool,
-                request,
-                preview=outcome.failure if result is None else preview_of(result),
-                duration_ms=spent_ns // NS_PER_MS,
+            record = ToolRun(
+                plugin=plugin,
+                function="" if function == plugin else function,
+                round=round_number,
+                status=outcome.status,
+                us=spent_ns // NS_PER_US,
+                units=units,
                 nusd=units * nusd_each,
+                arguments=tuple(str(name)[:64] for name in arguments)[:MAX_ARGUMENT_NAMES],
             )
-        return outcome
+            self._note(record, nusd_each)
+        run = Run(request, tool, outcome, record)
+        if self._check is None:
+            self._tell_end(tell, run)
+        return run
+
+    def _tell_end(self, tell: Tell, run: Run) -> None:
+        if run.tool is None:
+            return
+        result, failure = run.outcome.result, run.outcome.failure
+        self._tell(
+            tell,
+            "tool_error" if result is None or failure else "tool_result",
+            run.tool,
+            run.request,
+            preview=failure if result is None or failure else preview_of(result),
+            duration_ms=run.record.us // US_PER_MS,
+            nusd=run.record.nusd,
+        )
 
     def _admit(self, request: ToolRequest, tool: CallTool | None) -> JsonObject:
         """Return the arguments of a run that may begin. Raises Refused."""
@@ -181,6 +239,24 @@ async def _outcome_of(tool: CallTool, arguments: JsonObject, run_s: float) -> Ou
         # Its text may have a part of the call in it.
         logger.error("The tool %s failed: %s", tool.plugin, type(error).__name__)
         return Outcome("failed", None, "The tool failed.")
+
+
+def withheld(outcome: Outcome, message: str) -> Outcome:
+    """Return an outcome of which the model gets a message in place of the result, and the caller no
+    source: the model was given none. Pictures are the caller's, and stay."""
+    result = outcome.result
+    if result is not None:
+        images = result.images
+        result = ToolResult(content={"error": message}, units=result.units, images=images)
+    return Outcome("withheld", result, message)
+
+
+def replaced(outcome: Outcome, text: str) -> Outcome:
+    """Return an outcome of which the model gets another text."""
+    if outcome.result is None:
+        return outcome._replace(failure=str(msgspec.json.decode(text)["error"]))
+    # A preview of the tool's own is of what it returned.
+    return outcome._replace(result=replace(outcome.result, content=text, preview=""))
 
 
 def preview_of(result: ToolResult) -> str:

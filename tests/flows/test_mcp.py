@@ -13,6 +13,7 @@ import pytest
 
 from tests.flows.caller import Answer, Caller
 from tests.flows.messages.asking import Messenger
+from tests.flows.processors.personal import EMAIL
 from tests.flows.responses.asking import respond
 from tests.flows.site import Site, running_site
 from tests.support.canary import listening_canary
@@ -47,9 +48,10 @@ def command(site: Site, name: str, caller: Caller, *arguments: str) -> Any:
     return site.office.do("command", name=name, arguments=[caller.workspace_id, *arguments])
 
 
-def with_server(site: Site, url: str, *options: str) -> Caller:
-    """Return a caller whose workspace has the server as `weather`, its tools listed."""
-    caller = site.caller()
+def with_server(site: Site, url: str, *options: str, **rules: Any) -> Caller:
+    """Return a caller whose workspace has the server as `weather`, its tools listed. rules: those
+    of its key."""
+    caller = site.caller(**rules)
     credential = ("--credential-env", "MCP_CREDENTIAL")
     command(site, "set_mcp_server", caller, "weather", "--url", url, *credential, *options)
     command(site, "test_mcp_server", caller, "weather")
@@ -114,6 +116,21 @@ def test_what_goes_wrong_in_a_tool_is_told_to_the_model_without_the_credential(
 
     assert told in result_of(answer)
     assert TOKEN.encode() not in answer.body
+
+
+@pytest.mark.parametrize("city", [EMAIL, [EMAIL]], ids=["a result", "an error that quotes it"])
+def test_processors_read_what_a_server_returns(mcp_site: Site, server_url: str, city: Any) -> None:
+    rules = {"scopes": ["completions", "pii"]}
+    caller = with_server(mcp_site, server_url, "--tool", "forecast", **rules)
+    inferada = {"processors": ["anonymise"], "language": "en"}
+
+    prompt = f"script:noted&tools=1&args={quote(json.dumps({'city': city}))}"
+    answer = caller.ask(prompt, plugins=[{"id": "mcp:weather"}], inferada=inferada)
+
+    assert answer.status == 200, answer.body
+    told = json.loads(mcp_site.tries(answer.call_id)[-1]["body"])["messages"][-1]["content"]
+    assert EMAIL not in told
+    assert "<INF_EMAIL_ADDRESS_1>" in told
 
 
 def test_a_server_that_is_gone_is_a_failure_of_its_tool(mcp_site: Site) -> None:

@@ -48,7 +48,7 @@ class PluginRun(Struct, kw_only=True):
     plugin: str
     function: Annotated[str, Meta(description="As the model named it, without hi_.")]
     round: Annotated[int, Meta(description="1 is the first request to the model.")]
-    status: Annotated[str, Meta(description="ok, failed, timeout, refused or cancelled.")]
+    status: Annotated[str, Meta(description="ok, failed, timeout, refused, cancelled or withheld.")]
     duration_ms: float
     cost_micro_usd: Annotated[str, Meta(description="Exact.")]
     arguments: Annotated[list[str], Meta(description="Names of the arguments.")]
