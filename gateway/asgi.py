@@ -58,7 +58,7 @@ from gateway.endpoints.registry import api_format_meant_by  # noqa: E402
 from gateway.http.error_response import error_response  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
-from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
+from gateway.launch.programs import KILL_AFTER_S, REPLACES, STORAGE_FAILED  # noqa: E402
 from gateway.metrics.probes import Healthz, Readyz  # noqa: E402
 from gateway.metrics.serving import make_metrics  # noqa: E402
 from gateway.outbound.permitted_addresses import read_networks  # noqa: E402
@@ -148,7 +148,9 @@ consumers |= {
 consumers_by_target = {
     f"{mount}/{path}".encode(): consumer for mount in MOUNTS for path, consumer in consumers.items()
 }
-metrics = make_metrics(runtime, GuardedHttpProtocol.limiter)
+# The process that this one replaces may have the port for metrics until it ends.
+patience_s = settings.EDGE["drain_s"] + KILL_AFTER_S if REPLACES in os.environ else 0
+metrics = make_metrics(runtime, GuardedHttpProtocol.limiter, patience_s=patience_s)
 pages = UnknownPaths(ServingMount(runtime, cast(Application, django_application)))
 api = ApiMount(runtime, Uploads(pages))
 

@@ -14,6 +14,7 @@ from gateway.config.env import (
     read_choices,
     read_collector,
     read_header_name,
+    read_hosts,
     read_int,
     read_list,
     read_nusd,
@@ -66,7 +67,7 @@ _PUBLIC = urlsplit(PUBLIC_URL)
 _IS_HTTPS = _PUBLIC.scheme == "https"
 _NAMED_HOSTS = [
     *([_PUBLIC.hostname] if _PUBLIC.hostname else []),
-    *read_list("TOLLHOUSE_ALLOWED_HOSTS"),
+    *read_hosts("TOLLHOUSE_ALLOWED_HOSTS"),
 ]
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *_NAMED_HOSTS]
 # Nobody has the gateway fetch from itself. Patterns of hosts may be those of others, too.

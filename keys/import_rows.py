@@ -160,6 +160,10 @@ def _cells_of(content: bytes) -> tuple[list[str], Iterator[tuple[int, list[str]]
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _Unreadable(line, "The file is not UTF-8. Save it as CSV in UTF-8.") from None
+    if text.lstrip()[:1] in ("[", "{"):
+        raise _Unreadable(
+            1, "The file is JSON. Save it as CSV, with the columns in the first line."
+        )
     first = next(iter(text.strip().splitlines()), "")
     delimiter = max(DELIMITERS, key=first.count) if first else ","
     lines = _lines_of(text, delimiter)

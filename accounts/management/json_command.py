@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import Tags
 from django.core.exceptions import ImproperlyConfigured, ValidationError
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error as DatabaseError
 
 from accounts.ledger import LedgerError
@@ -22,6 +22,29 @@ ACTOR = "command"
 
 # PostgreSQL's codes of an undefined table and an undefined column.
 _UNDEFINED = ("42P01", "42703")
+
+# Options by the field that errors of services name, where the two are called differently.
+_OPTIONS_OF_FIELDS = {
+    "allowed_countries": "--country",
+    "allowed_hosts": "--host",
+    "allowed_ips": "--ip",
+    "allowed_models": "--model",
+    "amount_nusd": "--price",
+    "compat_profile": "--profile",
+    "credit_nusd": "--credit",
+    "denied_countries": "--deny-country",
+    "denied_hosts": "--deny-host",
+    "denied_ips": "--deny-ip",
+    "denied_models": "--deny-model",
+    "denied_user_agents": "--block-user-agent",
+    "expires_at": "--expires",
+    "key_prefix": "--prefix",
+    "native_model": "--native",
+    "only_models": "--only-model",
+    "price_nusd": "--price",
+    "proxy_url": "--proxy",
+    "scopes": "--scope",
+}
 
 # What --json shows.
 Answer = dict[str, object]
@@ -39,6 +62,12 @@ class JsonCommand(BaseCommand):
     # What errors call a field of a service: the option of the command.
     option_names: Mapping[str, str] = OPTION_NAMES
     _typed = False
+    _options_by_name: Mapping[str, str] = {}
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        self._options_by_name = _find_options(parser)
+        return parser
 
     def run_from_argv(self, argv: list[str]) -> None:
         self._typed = True
@@ -62,7 +91,9 @@ class JsonCommand(BaseCommand):
             *(ValidationError, ValueError, LookupError, LedgerError),
             *(ImproperlyConfigured, DatabaseError, CommandError, OSError, sqlite3.Error),
         ) as error:
-            self._fail(_sentence(error, self.option_names), as_json=json)
+            self._fail(
+                _sentence(error, {**self._options_by_name, **self.option_names}), as_json=json
+            )
         else:
             self.stdout.write(_encode(answer) if json else self.describe(answer))
 
@@ -75,6 +106,17 @@ class JsonCommand(BaseCommand):
         self.stderr.style_func = None
         self.stderr.write(_encode({"error": sentence}))
         raise SystemExit(1)
+
+
+def _find_options(parser: ArgumentParser) -> dict[str, str]:
+    """Return the options of a command by the fields that errors of services name."""
+    options = {
+        action.dest: action.option_strings[-1]
+        for action in parser._actions
+        if action.option_strings
+    }
+    known = set(options.values())
+    return options | {f: option for f, option in _OPTIONS_OF_FIELDS.items() if option in known}
 
 
 def _encode(answer: Answer) -> str:

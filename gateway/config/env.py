@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from gateway.core.money import read_usd
 from gateway.core.redis_address import RedisAddress, read_redis_url
@@ -17,15 +18,46 @@ TRUE = {"1", "true", "yes", "on"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,15}")
 _HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
+# What Django takes as a pattern of hosts: without scheme, port and path.
+_HOST = re.compile(r"\*|(?:\*?\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\]")
 FALSE = {"0", "false", "no", "off", ""}
+OURS = "TOLLHOUSE_"
+# For the tests alone (tests.support.require).
+_OF_TESTS = {"TOLLHOUSE_REQUIRE"}
+# Kubernetes sets these for a service of our name.
+_OF_KUBERNETES = re.compile(r"TOLLHOUSE_(?:.+_)?(?:SERVICE_(?:HOST|PORT.*)|PORT_[0-9]+_.+|PORT)")
+_read: set[str] = set()
 
 
 class SettingError(Exception):
     """A variable of the environment cannot be used; the message says which and why."""
 
 
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each variable that is named as a setting, and is none. To be asked when
+    all settings have been read."""
+    known = _read | _OF_TESTS
+    found = []
+    for name in sorted(environ):
+        if name in known or not name.startswith(OURS):
+            continue
+        is_port = name.endswith("_PORT") and "://" not in environ[name]
+        if _OF_KUBERNETES.fullmatch(name) and not is_port:
+            continue
+        close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.8)
+        hint = f"Did you mean {close[0]}?" if close else "It has no effect."
+        found.append(f"{name} is not a setting. {hint}")
+    return found
+
+
+def _get(name: str) -> str | None:
+    _read.add(name)
+    return os.environ.get(name)
+
+
 def read_str(name: str, default: str = "") -> str:
-    return os.environ.get(name, default)
+    text = _get(name)
+    return default if text is None else text
 
 
 def read_proxies() -> EnvironmentProxies:
@@ -36,7 +68,7 @@ def read_proxies() -> EnvironmentProxies:
 
 
 def read_bool(name: str, default: bool) -> bool:
-    text = os.environ.get(name)
+    text = _get(name)
     if text is None:
         return default
     if text.lower() in TRUE:
@@ -47,7 +79,7 @@ def read_bool(name: str, default: bool) -> bool:
 
 
 def read_int(name: str, default: int, *, least: int, most: int) -> int:
-    text = os.environ.get(name)
+    text = _get(name)
     if text is None or text == "":
         return default
     try:
@@ -61,26 +93,21 @@ def read_int(name: str, default: int, *, least: int, most: int) -> int:
 
 def read_url(name: str) -> str:
     """Return scheme://host[:port] without a path, or "" when the variable is not set."""
-    text = os.environ.get(name, "").strip().rstrip("/")
+    text = (_get(name) or "").strip().rstrip("/")
     if not text:
         return ""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
+    parts = _split_url(text)
+    if parts is None or parts.path or parts.query or parts.fragment or parts.username is not None:
         raise SettingError(f"{name} must look like https://gateway.example.com, not {text!r}.")
     return text
 
 
 def read_collector(name: str) -> str:
     """Return the address of an OpenTelemetry collector, or "" when the variable is not set."""
-    text = os.environ.get(name, "").strip()
+    text = (_get(name) or "").strip()
     if not text:
         return ""
-    try:
-        parts = urlsplit(text)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_usable = False
-    if not is_usable:
+    if _split_url(text) is None:
         # Without the text: it may have a password.
         raise SettingError(f"{name} must look like http://collector.example.com:4318.")
     return text
@@ -100,7 +127,7 @@ def read_redis(name: str) -> RedisAddress | None:
 
 def read_scanner(name: str) -> ScannerAddress | None:
     """Return the address of a scanner of uploads, or None when the variable is not set."""
-    text = os.environ.get(name, "").strip()
+    text = (_get(name) or "").strip()
     if not text:
         return None
     try:
@@ -110,7 +137,7 @@ def read_scanner(name: str) -> ScannerAddress | None:
 
 
 def read_choice(name: str, default: str, choices: Collection[str]) -> str:
-    text = os.environ.get(name) or default
+    text = _get(name) or default
     if text not in choices:
         raise SettingError(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
     return text
@@ -128,7 +155,7 @@ def read_choices(name: str, choices: Collection[str]) -> list[str]:
 def read_nusd(name: str, default: str, *, most: str) -> int:
     """Return an amount of USD such as 0.001 as nano-USD, from nothing to `most`."""
     try:
-        amount_nusd = read_usd(os.environ.get(name) or default)
+        amount_nusd = read_usd(_get(name) or default)
     except ValueError as error:
         raise SettingError(f"{name}: {error}") from None
     if not 0 <= amount_nusd <= read_usd(most):
@@ -138,12 +165,34 @@ def read_nusd(name: str, default: str, *, most: str) -> int:
 
 def read_list(name: str) -> list[str]:
     """Return the comma-separated items, trimmed, without empty ones."""
-    return _split(os.environ.get(name, ""))
+    return _split(_get(name) or "")
+
+
+def _split_url(text: str) -> SplitResult | None:
+    """Return the parts of a URL with http or https, a host and a possible port; None of others."""
+    try:
+        parts = urlsplit(text)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if is_usable and not re.search(r"\s", text) else None
+
+
+def read_hosts(name: str) -> list[str]:
+    """Return the comma-separated hosts or patterns of hosts."""
+    hosts = read_list(name)
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise SettingError(
+                f"{name} must have host names such as gateway.example.com, without https:// and "
+                f"port, not {host!r}."
+            )
+    return hosts
 
 
 def read_header_name(name: str) -> str:
     """Return the name of a header, empty where none is named."""
-    text = os.environ.get(name, "").strip()
+    text = (_get(name) or "").strip()
     if text and not _HEADER.fullmatch(text):
         raise SettingError(f"{name} must be the name of a header, not {text!r}.")
     return text
@@ -180,10 +229,11 @@ def _split(text: str) -> list[str]:
 
 def read_secret(name: str, default: str = "") -> str:
     """Return NAME, or the content of the file that NAME_FILE points to."""
-    path = os.environ.get(f"{name}_FILE")
+    path = _get(f"{name}_FILE")
     if path:
         try:
             return Path(path).read_text().strip()
         except OSError as error:
             raise SettingError(f"{name}_FILE cannot be read: {error.strerror}.") from None
-    return os.environ.get(name, default)
+    text = _get(name)
+    return default if text is None else text

@@ -12,12 +12,12 @@ import sqlite3
 import subprocess
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import ProgrammingError, connection, transaction
 
 from gateway.launch.failure import CannotStart
 from gateway.models import ServingProcess
@@ -28,6 +28,9 @@ _ALIVE = (
     "SELECT id, host, drained_segment FROM gateway_servingprocess WHERE state = 'alive' ORDER BY id"
 )
 LOCK_S = 20
+NO_RIGHT = "42501"  # PostgreSQL's code
+# The password is in the environment; programs wait for locks as long as it takes.
+NOT_TOLD = {"password", "options", "client_encoding"}
 SHOWN_CHARS = 400
 
 
@@ -124,10 +127,14 @@ def load(copy: Path, aside: Path) -> None:
         return
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = file.with_name(f".{file.name}.restoring")
-    shutil.copyfile(copy, draft)
-    draft.chmod(0o600)
-    with draft.open("rb") as written:
-        os.fsync(written.fileno())
+    try:
+        shutil.copyfile(copy, draft)
+        draft.chmod(0o600)
+        with draft.open("rb") as written:
+            os.fsync(written.fileno())
+    except OSError:
+        draft.unlink(missing_ok=True)  # the disk may be full
+        raise
     for suffix in ("", "-wal", "-shm"):
         before = file.with_name(file.name + suffix)
         if before.exists():
@@ -148,10 +155,8 @@ def move_aside(path: Path, aside: Path) -> None:
 def _load_postgresql(copy: Path, schema_aside: str) -> None:
     had_contents = has_contents()
     quoted = connection.ops.quote_name(schema_aside)
-    with transaction.atomic(), connection.cursor() as cursor:
-        if had_contents:
-            cursor.execute(f"ALTER SCHEMA public RENAME TO {quoted}")
-            cursor.execute("CREATE SCHEMA public")
+    if had_contents:
+        _rename_public(quoted)
     connection.close()
     options = ("--no-owner", "--no-privileges", "--schema=public", "--single-transaction")
     try:
@@ -166,24 +171,47 @@ def _load_postgresql(copy: Path, schema_aside: str) -> None:
         raise
 
 
+def _rename_public(quoted: str) -> None:
+    """Rename the schema public and make an empty one. Raises CannotStart where this needs rights
+    that the user of the database does not have, as on a database of PostgreSQL 14 or older."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"ALTER SCHEMA public RENAME TO {quoted}")
+            cursor.execute("CREATE SCHEMA public")
+    except ProgrammingError as error:
+        if getattr(error.__cause__, "sqlstate", None) != NO_RIGHT:
+            raise
+        user, name = connection.settings_dict["USER"], connection.settings_dict["NAME"]
+        raise CannotStart(
+            f"The user {user} cannot rename the schema public of the database {name}. As an "
+            f'administrator of PostgreSQL, run `ALTER SCHEMA public OWNER TO "{user}"` and `GRANT '
+            f'CREATE ON DATABASE "{name}" TO "{user}"` in this database. Or restore to an empty '
+            "database."
+        ) from None
+
+
 def run_tool(program: str, *arguments: str) -> None:
     """Run a program of PostgreSQL's on the database. Raises CannotStart with what it said."""
     path = shutil.which(program)
     if path is None:
         raise CannotStart(f"{program} is not installed. Install PostgreSQL's client programs.")
     database = connection.get_connection_params()
-    names = {"dbname": "-d", "user": "-U", "host": "-h", "port": "-p"}
-    place: list[str] = []
-    for name, flag in names.items():
-        if database.get(name):
-            place += [flag, str(database[name])]
+    place = [f"--dbname={_address(database)}"]
     env = dict(os.environ)
     if database.get("password"):
         env[LIBPQ_PASSWORD] = str(database["password"])
-    for name, variable in (("sslmode", "PGSSLMODE"), ("sslrootcert", "PGSSLROOTCERT")):
-        if database.get(name):
-            env[variable] = str(database[name])
     command = [path, *place, "--no-password", *arguments]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise CannotStart(f"{program} failed: {done.stderr.strip()[-SHOWN_CHARS:]}")
+
+
+def _address(database: Mapping[str, object]) -> str:
+    """Return where the database is, with all that DATABASE_URL says of the connection."""
+    from psycopg.conninfo import make_conninfo  # for those who use PostgreSQL
+    from psycopg.pq import Conninfo
+
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()} - NOT_TOLD
+    return make_conninfo(
+        "", **{name: str(value) for name, value in database.items() if name in known and value}
+    )

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from django.apps import apps
 from django.conf import settings
 from django.core.checks import Error, Tags, run_checks
 from django.db import DatabaseError, connection
@@ -24,6 +25,10 @@ from gateway.launch.failure import CannotStart
 from gateway.launch.programs import BACKLOG
 from gateway.services.sealing_check import OtherSealingKeys, check_sealing_keys
 
+_TABLES_OF_EXTENSIONS = """
+SELECT relname FROM pg_class JOIN pg_depend ON pg_depend.objid = pg_class.oid
+WHERE pg_depend.classid = 'pg_class'::regclass AND pg_depend.deptype = 'e'
+"""
 OUR_APPS = ("accounts", "keys", "gateway", "dashboard")
 
 
@@ -103,6 +108,15 @@ def check_telemetry() -> None:
         )
 
 
+def check_file_storage() -> None:
+    """Raises CannotStart when files shall be in S3's storage, and boto3 is not installed."""
+    if settings.FILES_S3_BUCKET and importlib.util.find_spec("boto3") is None:
+        raise CannotStart(
+            "TOLLHOUSE_FILES_S3_BUCKET is set, but boto3 is not installed. Run "
+            "`.venv/bin/pip install --require-hashes --no-deps -r deploy/s3.lock`, or unset it."
+        )
+
+
 def make_database(*, is_wanted: bool = False) -> None:
     """Make an empty file for the database where there is none. One on a server is there already.
 
@@ -111,6 +125,7 @@ def make_database(*, is_wanted: bool = False) -> None:
     """
     file: Path | None = settings.DATABASE_FILE
     if file is None:
+        check_is_not_of_others()
         if not is_wanted:
             _check_for_left_behind()
         note_use(settings.HOME)
@@ -144,6 +159,25 @@ def _check_for_left_behind() -> None:
         "PostgreSQL, run `manage.py move_to_postgres`. To begin with an empty database, run "
         "`manage.py up --new-database`."
     )
+
+
+def check_is_not_of_others() -> None:
+    """Raises CannotStart when the database has tables, and none of them are ours: backups and
+    restores are of whole databases."""
+    if any(app in OUR_APPS for app, _ in applied_migrations()):
+        return
+    ours = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
+    with connection.cursor() as cursor:
+        cursor.execute(_TABLES_OF_EXTENSIONS)
+        ours.update(name for (name,) in cursor.fetchall())
+    ours.add(MigrationRecorder.Migration._meta.db_table)
+    others = sorted(set(connection.introspection.table_names()) - ours)
+    if others:
+        names = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
+        raise CannotStart(
+            f"The database {_name()} has tables of another program: {names}. Create an empty "
+            "database for Tollhouse, and name it with DATABASE_URL."
+        )
 
 
 def check_settings() -> None:
@@ -215,7 +249,7 @@ def check_keys() -> None:
         raise CannotStart(str(error)) from None
 
 
-def applied_migrations() -> Collection[object]:
+def applied_migrations() -> Collection[tuple[str, str]]:
     """Return what was applied to the database. Raises CannotStart when it cannot be read."""
     try:
         return MigrationRecorder(connection).applied_migrations()

@@ -13,6 +13,7 @@ from django.core.management import call_command
 
 from gateway import __version__
 from gateway.celery import make_broker_folders
+from gateway.config.env import unknown_variables
 from gateway.launch import preflight
 from gateway.launch.from_environment import add_found_providers
 from gateway.launch.quickstart import Quickstart
@@ -29,6 +30,9 @@ def prepare(*, say: Callable[[str], object], new_database: bool = False) -> Quic
     home = Path(settings.HOME)
     preflight.check_home(home)
     preflight.check_settings()
+    preflight.check_file_storage()
+    for line in unknown_variables(os.environ):
+        say(line)
     if trouble := check_redis():
         say(trouble)
     preflight.make_database(is_wanted=new_database)

@@ -8,6 +8,10 @@ import sys
 BACKLOG = 2048
 # The server's exit code when its journal could not be made durable by the time it was stopped.
 STORAGE_FAILED = 74
+# A server process ends at the latest so long after the time that its calls have to end.
+KILL_AFTER_S = 10.0
+# In the environment of a server process that serves beside the one that it replaces.
+REPLACES = "TOLLHOUSE_REPLACES"
 
 
 def server_command(*, host: str, port: int) -> list[str]:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from gateway.launch.child import Child
+from gateway.launch.programs import REPLACES
 
 # What the server process finds in its environment: descriptors.
 LISTENER_FD = "TOLLHOUSE_LISTENER_FD"
@@ -57,7 +58,8 @@ class ServerChild(Child):
 
     def successor(self) -> ServerChild:
         """Return another child of the same sort, not started."""
-        return ServerChild(self.name, self._command, environ=self._environ, listener=self._listener)
+        environ = {**self._environ, REPLACES: "1"}
+        return ServerChild(self.name, self._command, environ=environ, listener=self._listener)
 
     def retire(self) -> None:
         """Ask it to end once nobody needs it any more."""

@@ -11,13 +11,13 @@ from types import FrameType
 
 from gateway.launch.child import Child
 from gateway.launch.failure import CannotStart
+from gateway.launch.programs import KILL_AFTER_S
 from gateway.launch.server_child import ServerChild
 
 POLL_S = 0.1
 FIRST_BACK_OFF_S = 1.0
 LONGEST_BACK_OFF_S = 30.0
 STEADY_S = 60.0  # a child that ran this long has proved itself: its back-off starts anew
-KILL_AFTER_S = 10.0  # beyond what the calls may take
 READY_S = 60.0
 # Asks `up` to replace its server processes.
 REPLACE = signal.SIGUSR1

@@ -4,10 +4,12 @@ with a token. Neither unless a setting asks for it."""
 from __future__ import annotations
 
 import asyncio
+import errno
 import hmac
 import logging
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from socketserver import ThreadingMixIn
@@ -93,11 +95,15 @@ class _Server6(_Server):
 class MetricsListener:
     """/metrics at a port of its own. It has its own thread, so it answers while the loop is busy.
 
-    A port that is in use, as by the process that this one replaces, is tried again until it is
-    free: metrics keep no process from serving.
+    A port that is in use is tried again until it is free: metrics keep no process from serving.
+    patience_s: how long it may be in use before the log says so: by the process that this one
+    replaces.
     """
 
-    def __init__(self, host: str, port: int, render: Render, token: Token) -> None:
+    def __init__(
+        self, host: str, port: int, render: Render, token: Token, *, patience_s: float = 0
+    ) -> None:
+        self._patience_s = patience_s
         self._host, self._port = host, port
         self._render = render
         self._token = token
@@ -116,15 +122,21 @@ class MetricsListener:
 
     def _run(self) -> None:
         complained, kind = False, _Server6 if ":" in self._host else _Server
+        begun = time.monotonic()
         while not self._ending.is_set():
             try:
                 self._server = make_server(
                     self._host, self._port, self._serve, kind, handler_class=_Handler
                 )
             except OSError as error:
-                if not complained:
-                    log.error("Metrics: %s:%s: %s. Retrying.", self._host, self._port, error)
-                complained = True
+                waits = error.errno == errno.EADDRINUSE
+                if not complained and not (waits and time.monotonic() - begun < self._patience_s):
+                    log.error(
+                        "Metrics cannot be served at %s:%s (TOLLHOUSE_METRICS_HOST, "
+                        "TOLLHOUSE_METRICS_PORT): %s. Trying again every second.",
+                        *(self._host, self._port, error.strerror or error),
+                    )
+                    complained = True
                 self._ending.wait(RETRY_S)
                 continue
             with self._server as server:

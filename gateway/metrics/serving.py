@@ -48,8 +48,11 @@ class Metrics:
             await asyncio.to_thread(self._listener.stop)
 
 
-def make_metrics(runtime: Runtime, limiter: ConnectionLimiter) -> Metrics:
-    """Return what the settings ask for: nothing, a port, an endpoint, or both."""
+def make_metrics(runtime: Runtime, limiter: ConnectionLimiter, *, patience_s: float = 0) -> Metrics:
+    """Return what the settings ask for: nothing, a port, an endpoint, or both.
+
+    patience_s: how long the port may be in use by the process that this one replaces.
+    """
     if runtime.totals is None:
         return Metrics()
     lag = LoopLag()
@@ -57,7 +60,10 @@ def make_metrics(runtime: Runtime, limiter: ConnectionLimiter) -> Metrics:
     token = Token(settings.METRICS_TOKEN)
     listener = None
     if settings.METRICS_PORT:
-        listener = MetricsListener(settings.METRICS_HOST, settings.METRICS_PORT, render, token)
+        listener = MetricsListener(
+            *(settings.METRICS_HOST, settings.METRICS_PORT, render, token),
+            patience_s=patience_s,
+        )
     endpoints: tuple[Application, ...] = ()
     if settings.METRICS_TOKEN:
         endpoints = (MetricsEndpoint(render, token),)

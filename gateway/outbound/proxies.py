@@ -73,7 +73,11 @@ def read_proxy(text: str) -> Proxy:
     Raises ValueError with a sentence that does not quote it.
     """
     text = text.strip()
-    parts = urlsplit(text if "://" in text else f"http://{text}")
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        port = parts.port
+    except ValueError:
+        raise ValueError("The proxy must look like http://proxy.example.com:3128.") from None
     if parts.scheme not in PORTS:
         raise ValueError("The proxy must be reached by http:// or https://.")
     if not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
@@ -81,7 +85,7 @@ def read_proxy(text: str) -> Proxy:
     if not (parts.netloc.isascii() and parts.netloc.isprintable()) or " " in parts.netloc:
         raise ValueError("The proxy's address has characters that no address has.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    url = f"{parts.scheme}://{host}:{parts.port or PORTS[parts.scheme]}"
+    url = f"{parts.scheme}://{host}:{port or PORTS[parts.scheme]}"
     if parts.username is None:
         return Proxy(url)
     return Proxy(url, f"{unquote(parts.username)}:{unquote(parts.password or '')}")

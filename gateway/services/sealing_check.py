@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from gateway.database.lock import SERVING, lock_for_transaction
-from gateway.models import SealingKey
+from gateway.models import SealingKey, ServingProcess
 from gateway.services.credential_encryption import check_value
 
 
@@ -35,6 +36,16 @@ def check_sealing_keys() -> None:
         )
     if own[0] not in known:
         SealingKey.objects.create(check_value=own[0], added_at=timezone.now())
+
+
+def find_process_without_first_key() -> ServingProcess | None:
+    """Return a server process that runs, and was started before the database knew the key that
+    encrypts from now on: it could not decrypt what this program encrypts. None where all can."""
+    alive = ServingProcess.objects.filter(
+        state=ServingProcess.State.ALIVE, lease_until__gt=Now()
+    ).order_by("started_at")
+    first = SealingKey.objects.filter(pk=check_value(settings.SEALING_KEYS[0])).first()
+    return (alive if first is None else alive.filter(started_at__lt=first.added_at)).first()
 
 
 @transaction.atomic

@@ -27,7 +27,7 @@ from accounts import ledger
 from accounts.changes import record_change
 from accounts.models import ConfigChange
 from gateway.core.call_identity import CallIdentity
-from gateway.core.money import Price, Usage
+from gateway.core.money import Price, Usage, format_usd
 from gateway.core.receipt import Receipt
 from gateway.journal.file import (
     DAMAGED_SUFFIX,
@@ -163,7 +163,12 @@ def end_process(
         damaged = damaged_segments(process.pk)
     _clear_away(folder, end, damaged)
     if state == State.REAPED:
-        log.warning("reaped a dead process: %s", reaped)
+        log.warning(
+            "Process %s ended without a stop. Posted from its journal: %s records. Calls that were "
+            "running and are not charged: %s. Returned to wallets: %s USD.",
+            *(reaped.process_id, reaped.records, reaped.aborted_calls),
+            format_usd(reaped.returned_nusd),
+        )
     return reaped
 
 

@@ -283,5 +283,5 @@ def test_the_command_says_that_it_was_given_no_url(
     )
 
     assert done.returncode == 1
-    assert json.loads(done.stderr) == {"error": "url: The URL is not valid."}
+    assert json.loads(done.stderr) == {"error": "--url: The URL is not valid."}
     body_of(ask(caller))

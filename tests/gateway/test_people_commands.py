@@ -70,3 +70,21 @@ def test_a_member_is_removed_with_their_keys(
     assert ApiKey.objects.get().is_usable == is_usable
     assert not Membership.objects.exists()
     assert "is not a member of Acme" in refusal_of("remove_member", "acme", member.email)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("create_workspace", "New", "--credit=-5"), "--credit"),
+        (("issue_key", "acme", "New", "--scope", "no.such"), "--scope"),
+        (("issue_key", "acme", "New", "--expires", "2001-01-01"), "--expires"),
+        (("issue_key", "acme", "New", "--deny-ip", "here"), "--deny-ip"),
+        (("issue_key", "acme", "New", "--prefix", "zz-"), "--prefix"),
+        (("set_access_rules", "acme", "--country", "Atlantis"), "--country"),
+        (("set_budget", "acme", "--timezone", "Atlantis/City"), "--timezone"),
+    ],
+)
+def test_errors_name_the_option_that_is_wrong(
+    workspace: Workspace, arguments: tuple[str, ...], option: str
+) -> None:
+    assert refusal_of(*arguments).startswith(f"{option}: ")

@@ -136,6 +136,13 @@ def test_what_is_no_text_is_refused(content: bytes, line: int) -> None:
     assert "UTF-8" in problem.words
 
 
+@pytest.mark.parametrize("text", ['[{"token": "x"}]', '\n{"keys": []}'])
+def test_json_is_named(text: str) -> None:
+    [problem] = problems_of(text)
+
+    assert problem.words == "The file is JSON. Save it as CSV, with the columns in the first line."
+
+
 def test_a_file_has_so_many_keys_at_the_most() -> None:
     digests = "\n".join(f"{number:064x}" for number in range(1, MAX_ROWS + 2))
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.flows.site import Site, running_site
+from tests.support.postgresql import PostgresqlServer
 from tests.support.proofs import form
 from tests.support.servers import ROOT, environment, manage_json, run_manage, running_gateway
 from tests.support.storage import NOTE, use_postgresql
@@ -158,15 +159,14 @@ def test_a_restore_that_fails_leaves_the_database_as_it_was(
     assert manage_json(postgresql_home, "prove")["entries"] == before - 1
 
 
-def test_a_full_disk_is_a_sentence(home: Path, tmp_path: Path) -> None:
-    """No file may grow beyond 64 KB, as on a disk that is full."""
-    target = tmp_path / "backup"
+def on_a_full_disk(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command; no file may grow beyond 64 KB, as on a disk that is full."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, 64 * 1024))
 
-    done = subprocess.run(
-        [sys.executable, "manage.py", "backup", str(target), "--json"],
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments, "--json"],
         cwd=ROOT,
         env=environment(home),
         preexec_fn=limit,
@@ -174,6 +174,44 @@ def test_a_full_disk_is_a_sentence(home: Path, tmp_path: Path) -> None:
         text=True,
         check=False,
     )
+
+
+def test_a_restore_by_a_user_without_the_right_to_rename_says_what_to_do(
+    postgresql: PostgresqlServer, tmp_path: Path
+) -> None:
+    """As on PostgreSQL 14, where the schema is the administrator's."""
+    home, database, backup = tmp_path / "home", postgresql.new_database(), tmp_path / "backup"
+    role = "CREATE ROLE tenant LOGIN; GRANT ALL ON SCHEMA public TO tenant"
+    postgresql.run(role, database=database)
+    url = postgresql.url(database).replace("postgres@", "tenant@", 1)
+    assert run_manage(home, "prepare", env={"DATABASE_URL": url}).returncode == 0
+    assert run_manage(home, "backup", str(backup), env={"DATABASE_URL": url}).returncode == 0
+
+    done = run_manage(home, "restore", str(backup), "--replace", env={"DATABASE_URL": url})
+
+    assert "The user tenant cannot rename the schema public" in done.stderr
+    assert 'ALTER SCHEMA public OWNER TO "tenant"' in done.stderr
+    postgresql.run('ALTER SCHEMA public OWNER TO "tenant"', database=database)
+    postgresql.run(f'GRANT CREATE ON DATABASE "{database}" TO "tenant"', database=database)
+    done = run_manage(home, "restore", str(backup), "--replace", env={"DATABASE_URL": url})
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_restore_to_a_full_disk_leaves_nothing(home: Path, tmp_path: Path) -> None:
+    if (home / NOTE).exists():
+        pytest.skip("PostgreSQL has its own disk")
+    backup = tmp_path / "backup"
+    back_up(home, backup)
+
+    done = on_a_full_disk(home, "restore", str(backup), "--replace")
+
+    assert "File too large" in json.loads(done.stderr)["error"]
+    assert not list(home.glob(".*.restoring"))
+    assert run_manage(home, "prove").returncode == 0
+
+
+def test_a_full_disk_is_a_sentence(home: Path, tmp_path: Path) -> None:
+    done = on_a_full_disk(home, "backup", str(tmp_path / "backup"))
 
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stderr)["error"].startswith(("File too large", "SQLite: disk I/O"))

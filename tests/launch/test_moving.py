@@ -97,6 +97,20 @@ def test_a_database_that_has_rows_is_not_moved_to(
     assert (home / "tollhouse.sqlite3").exists()
 
 
+def test_a_database_of_another_program_is_not_moved_to(
+    home: Path, postgresql: PostgresqlServer
+) -> None:
+    database = postgresql.new_database()
+    postgresql.run("CREATE TABLE orders (id int)", database=database)
+
+    done = move(home, postgresql, database)
+
+    assert "has tables of another program: orders" in json.loads(done.stderr)["error"]
+    assert (home / "tollhouse.sqlite3").exists()
+    tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    assert postgresql.run(tables, database=database) == "1"
+
+
 def test_what_cannot_be_copied_leaves_both_as_they_were(
     home: Path, postgresql: PostgresqlServer
 ) -> None:

@@ -105,3 +105,34 @@ def test_commands_say_that_a_database_is_empty(
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert f"The database {name} is empty" in done.stderr
     assert "manage.py prepare" in done.stderr
+
+
+def test_a_database_of_another_program_is_not_used(
+    postgresql: PostgresqlServer, tmp_path: Path
+) -> None:
+    database = postgresql.new_database()
+    tables = "CREATE TABLE orders (id int); CREATE TABLE customers (id int)"
+    postgresql.run(tables, database=database)
+
+    done = run_manage(tmp_path / "home", "prepare", env={"DATABASE_URL": postgresql.url(database)})
+
+    assert done.returncode == 1
+    assert "has tables of another program: customers, orders. Create an empty" in done.stderr
+    names = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+    assert postgresql.run(names, database=database).split() == ["customers", "orders"]
+
+
+def test_a_database_with_a_table_of_an_extension_is_empty(
+    postgresql: PostgresqlServer, tmp_path: Path
+) -> None:
+    """As PostGIS brings one. A script of a test's own cannot be an extension everywhere."""
+    database = postgresql.new_database()
+    extension = (
+        "CREATE TABLE spatial_ref_sys (id int); INSERT INTO pg_depend SELECT 'pg_class'::regclass, "
+        "'spatial_ref_sys'::regclass, 0, 'pg_extension'::regclass, oid, 0, 'e' FROM pg_extension"
+    )
+    postgresql.run(extension, database=database)
+
+    done = run_manage(tmp_path / "home", "prepare", env={"DATABASE_URL": postgresql.url(database)})
+
+    assert done.returncode == 0, done.stderr

@@ -179,6 +179,21 @@ def test_another_sealing_key_is_refused_until_the_loss_is_accepted(other_home: P
         assert server.offered()
 
 
+def test_nothing_is_encrypted_with_a_key_that_a_running_server_does_not_have(
+    other_home: Path,
+) -> None:
+    old, new = (other_home / "secrets" / "sealing_key").read_text(), "new-key-" * 8
+    both = {"TOLLHOUSE_SEALING_KEYS": f"{new},{old}"}
+    with running_gateway(other_home) as server:
+        refused = run_manage(other_home, "reseal_credentials", env=both)
+        assert server.offered()
+    resealed = run_manage(other_home, "reseal_credentials", env=both)
+
+    assert refused.returncode == 1
+    assert "was started without the first of TOLLHOUSE_SEALING_KEYS" in refused.stderr
+    assert resealed.returncode == 0, resealed.stderr
+
+
 def test_a_key_that_was_added_in_front_is_asked_of_all_until_it_is_the_only_one(
     other_home: Path,
 ) -> None:

@@ -50,6 +50,7 @@ def options(collector: Collector) -> Iterator[dict[str, str]]:
             "REDIS_URL": redis.url,
             "WORKERS": "2",
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+            "TOLLHOUSE_METRICS_PORT": str(free_port()),
         }
 
 
@@ -174,6 +175,7 @@ def test_processes_are_replaced_without_a_refused_call(
     assert "are being replaced, one after another" in again.stdout
     assert callers.failed == []
     assert REPLACED in installation.said
+    assert "Metrics cannot be served" not in installation.said
     assert "Traceback" not in installation.said
 
 

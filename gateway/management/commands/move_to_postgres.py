@@ -50,6 +50,7 @@ class Command(JsonCommand):
                     " `manage.py migrate` without DATABASE_URL after a backup."
                 )
             before = settle_source()
+        preflight.check_is_not_of_others()
         preflight.check_database()
         with preflight.preparing_alone():
             call_command("migrate", interactive=False, verbosity=0)

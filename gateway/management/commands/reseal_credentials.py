@@ -9,7 +9,7 @@ from django.db import transaction
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.services.credential_encryption import DecryptionFailed, reencrypt_all
 from gateway.services.factor_encryption import reencrypt_factors
-from gateway.services.sealing_check import forget_other_keys
+from gateway.services.sealing_check import find_process_without_first_key, forget_other_keys
 
 ACCEPT_LOSS = (
     "Re-encrypt nothing, and start without sealing keys that are lost. What they encrypted can no"
@@ -34,6 +34,13 @@ class Command(JsonCommand):
         if accept_loss:
             forget_other_keys()
             return {"resealed": 0, "resealed_factors": 0}
+        process = find_process_without_first_key()
+        if process is not None:
+            raise ValueError(
+                f"Process {process.pid} on {process.host} was started without the first of "
+                "TOLLHOUSE_SEALING_KEYS and could not decrypt anything any more. Restart it with "
+                "these keys, then run this command again."
+            )
         try:
             with transaction.atomic():
                 answer: Answer = {

@@ -10,6 +10,7 @@ from gateway.config.env import (
     SettingError,
     read_bool,
     read_choices,
+    read_hosts,
     read_int,
     read_list,
     read_nusd,
@@ -18,6 +19,7 @@ from gateway.config.env import (
     read_secret,
     read_secrets,
     read_url,
+    unknown_variables,
 )
 
 NAME = "TOLLHOUSE_THING"
@@ -162,3 +164,53 @@ def test_prefixes_of_keys_are_short_words_in_order(monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv("PREFIXES", wrong)
         with pytest.raises(SettingError, match="PREFIXES"):
             read_prefixes("PREFIXES", ["sk-gw-"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["gw.example.com", "http://[::1", "https://gw.example.com:99999", "https://a@gw.example.com"],
+)
+def test_what_is_no_url_stops_the_start(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    with pytest.raises(SettingError, match=f"{NAME} must look like https"):
+        read_url(NAME)
+
+
+def test_hosts_are_names_and_patterns_without_scheme_and_port(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(NAME, "gw.example.com, .example.org,10.0.0.7,[::1],*")
+    assert len(read_hosts(NAME)) == 5
+
+    for text in ("https://gw.example.com", "gw.example.com:8000", "gw.example.com/v1", "two words"):
+        monkeypatch.setenv(NAME, text)
+        with pytest.raises(SettingError, match=f"{NAME} must have host names"):
+            read_hosts(NAME)
+
+
+def test_a_variable_that_is_no_setting_is_named_with_the_one_that_was_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TOLLHOUSE_METRICS_PORT", raising=False)
+    read_int("TOLLHOUSE_METRICS_PORT", 0, least=0, most=9)
+    read_secret("TOLLHOUSE_METRICS_TOKEN")
+    of_kubernetes = {
+        "TOLLHOUSE_SERVICE_HOST": "10.0.0.1",
+        "TOLLHOUSE_REDIS_PORT": "tcp://10.0.0.1:6379",
+        "TOLLHOUSE_PORT_8000_TCP_ADDR": "10.0.0.1",
+    }
+
+    assert unknown_variables(
+        {
+            "TOLLHOUSE_METRIC_PORT": "1",
+            "TOLLHOUSE_METRICS_PORT": "1",
+            "TOLLHOUSE_METRICS_TOKEN_FILE": "/run/token",
+            "TOLLHOUSE_THE_WEATHER": "fine",
+            "HOME": "/root",
+            **of_kubernetes,
+        }
+    ) == [
+        "TOLLHOUSE_METRIC_PORT is not a setting. Did you mean TOLLHOUSE_METRICS_PORT?",
+        "TOLLHOUSE_THE_WEATHER is not a setting. It has no effect.",
+    ]
