@@ -61,6 +61,7 @@ def test_the_image_has_what_the_product_needs() -> None:
         "requirements.lock",
         "deploy/aws.lock",
         "deploy/otel.lock",
+        "deploy/s3.lock",
     }
 
     assert copied == let_through == needed

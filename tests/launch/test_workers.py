@@ -45,12 +45,15 @@ def collector() -> Iterator[Collector]:
 @pytest.fixture(scope="module")
 def options(collector: Collector) -> Iterator[dict[str, str]]:
     """What `up` is told in its environment."""
+    metrics_port = free_port()
+    while free_port() != metrics_port + 1:  # the second process has the next one
+        metrics_port = free_port()
     with running_redis() as redis:
         yield {
             "REDIS_URL": redis.url,
             "WORKERS": "2",
             "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
-            "TOLLHOUSE_METRICS_PORT": str(free_port()),
+            "TOLLHOUSE_METRICS_PORT": str(metrics_port),
         }
 
 
