@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from gateway import pipeline
 from gateway.caller.connection import CallerConnection
@@ -59,7 +59,8 @@ class CallConsumer:
             stages = self._process.stages
             if not self._process.is_ready:
                 await self._process.ready()
-            self._check_method(scope, head, caller)
+            if scope["method"] != "POST":
+                self._refuse_method(head, caller)
             admitted = await pipeline.admit(stages, self._endpoint, head, caller)
             if admitted is not None:
                 await pipeline.carry(stages, admitted, head, caller)
@@ -80,11 +81,10 @@ class CallConsumer:
         caller.body_limit, caller.whole_credits = self._body_limit, self._whole_credits
         return head, caller, reply
 
-    def _check_method(self, scope: Scope, head: RequestHead, caller: CallerConnection) -> None:
+    def _refuse_method(self, head: RequestHead, caller: CallerConnection) -> NoReturn:
         """Raise MethodNotAllowed."""
-        if scope["method"] != "POST":
-            caller.profile = self._process.stages.choose_profile(head, None)
-            raise MethodNotAllowed(details={"allow": ["POST"]})
+        caller.profile = self._process.stages.choose_profile(head, None)
+        raise MethodNotAllowed(details={"allow": ["POST"]})
 
     async def _fail(
         self, head: RequestHead, caller: CallerConnection, error: Exception, *, was_admitted: bool
@@ -132,7 +132,8 @@ class TokenCountConsumer(CallConsumer):
             stages = self._process.stages
             if not self._process.is_ready:
                 await self._process.ready()
-            self._check_method(scope, head, caller)
+            if scope["method"] != "POST":
+                self._refuse_method(head, caller)
             tokens = await pipeline.count_tokens(stages, self._counter, head, caller)
             await caller.send_body(self._counter.write_count(tokens))
         except Exception as error:

@@ -58,9 +58,11 @@ async def admit(
         caller.profile = profile = stages.choose_profile(head, known)
         stages.screen(known, head, endpoint.scope)
         body = await caller.read_body(known.key.key_id)
-        call = await read_call(stages, endpoint, body, head, profile)
-        call = call if call.payload.earlier is None else await stages.recall(known, call)
-        call, model, dropped = await choose(stages, known, call, head, profile)
+        call = await read_call(stages, known, endpoint, body, head, profile)
+        model, dropped = stages.choose_model(known, call, profile)
+        if call.payload.server_tools or known.key.has_default_tools:
+            call = await stages.choose_tools(known, call, model, head.request_id)
+            model, dropped = stages.choose_model(known, call, profile)
         if call.payload.processors or known.key.processors is not None:
             call = await stages.process(known, call, head, profile, endpoint, model, hang_up)
         if call.facts.idempotency_key:
@@ -77,8 +79,7 @@ async def admit(
         others: Sequence[Candidate] = ()
         if call.facts.fallback_names is not None or model.fallbacks:
             others = await stages.find_fallbacks(known, call, head, profile, endpoint, model)
-        if model.prompt is not None:
-            call = await stages.assemble(call, model, known, head)
+        call = call if model.prompt is None else await stages.assemble(call, model, known, head)
         grant = await stages.admit(
             known, call, head, profile, endpoint, model, dropped, others, hang_up
         )
@@ -102,8 +103,7 @@ async def count_tokens(
     caller.profile = profile = stages.choose_profile(head, known)
     stages.screen(known, head, endpoint.scope)
     body = await caller.read_body(known.key.key_id)
-    call = await read_call(stages, endpoint, body, head, profile)
-    call = call if call.payload.earlier is None else await stages.recall(known, call)
+    call = await read_call(stages, known, endpoint, body, head, profile)
     model, _ = stages.choose_model(known, call, profile)
     await stages.count_request(known, model, caller.wait_for_hang_up)
     meter = Meter(head.started_ns, perf_counter_ns())
@@ -112,28 +112,24 @@ async def count_tokens(
     return counted.prompt_tokens
 
 
-async def choose(
-    stages: Stages, known: Caller, call: AnyCall, head: RequestHead, profile: Profile
-) -> tuple[AnyCall, ModelRecord, tuple[str, ...]]:
-    """Return the call with the server tools that it has, its model, and the parameters that this
-    will not get."""
-    model, dropped = stages.choose_model(known, call, profile)
-    if call.payload.server_tools or known.key.has_default_tools:
-        call = await stages.choose_tools(known, call, model, head.request_id)
-        model, dropped = stages.choose_model(known, call, profile)
-    return call, model, dropped
-
-
 async def read_call(
-    stages: Stages, endpoint: AnyEndpoint, body: bytes, head: RequestHead, profile: Profile
+    stages: Stages,
+    known: Caller,
+    endpoint: AnyEndpoint,
+    body: bytes,
+    head: RequestHead,
+    profile: Profile,
 ) -> AnyCall:
-    """Return what the request is, read in a thread where that takes long."""
+    """Return the call that a request is, read in a thread where that takes long, with the stored
+    answers that it goes on from."""
     body, credentials = take_credentials(body)
     if len(body) <= LONG_BODY_BYTES:
         call = endpoint.read(body, head, profile)
     else:
         call = await stages.read_in_thread(endpoint, body, head, profile)
-    return call if credentials is None else call.with_credentials(credentials)
+    if credentials is not None:
+        call = call.with_credentials(credentials)
+    return call if call.payload.earlier is None else await stages.recall(known, call)
 
 
 def turn_away(
@@ -185,7 +181,13 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     call, grant, claim = admitted.call, admitted.grant, admitted.claim
     meter = Meter(head.started_ns, perf_counter_ns(), call.payload.processing)
     closer = CallCloser(
-        stages, meter, caller, endpoint=admitted.endpoint, call=call, grant=grant, claim=claim
+        stages=stages,
+        meter=meter,
+        caller=caller,
+        endpoint=admitted.endpoint,
+        call=call,
+        grant=grant,
+        claim=claim,
     )
     outlives = claim is not None
     live = stages.supervisor.enter(caller, grant, outlives_caller=outlives)

@@ -349,7 +349,9 @@ class Runtime:
             request_body=call.facts.body.decode(errors="replace") if grant.stores_bodies else "",
             response_body=said,
             kept=kept,
-            dropped_params=call.payload.places_of(grant.dropped_params),
+            dropped_params=call.payload.places_of(grant.dropped_params)
+            if grant.dropped_params
+            else (),
         )
         if grant.lease is not None or self.limits.spending.is_counting:
             self.limits.charged(grant, receipt, self.ledger_spending.recorded)

@@ -126,7 +126,7 @@ class Admission:
         self, key: KeyRecord, head: RequestHead, batch: BatchPass | None = None
     ) -> Caller:
         """Return who calls with this key. batch: what our worker shows for a line of a batch."""
-        snapshot = self._snapshot.current()
+        snapshot = self._snapshot.current
         rates = None
         if key.limits is not None or snapshot.rules or snapshot.model_rules:
             rates = self._limits.rates_of(key, snapshot.rules)
@@ -182,7 +182,7 @@ class Admission:
         not send.
         """
         model = resolve_model(
-            self._snapshot.current(), caller.key, call.facts.model, hides=profile.hides_models
+            self._snapshot.current, caller.key, call.facts.model, hides=profile.hides_models
         )
         dropped = self._check(call, model)
         if not caller.key.may_use_chat_template and call.payload.has("chat_template"):
@@ -202,7 +202,7 @@ class Admission:
         """
         key = caller.key
         check_key(key)
-        rules = self._snapshot.current().rules_of(model.name)
+        rules = self._snapshot.current.rules_of(model.name)
         if key.limits is None and not rules:
             return
         call = LimitedCall(key, model.name, REQUEST, rules, caller.rates)
@@ -259,12 +259,12 @@ class Admission:
         if model.context_tokens is not None:
             endpoint.check_context(call, model)
         bound = endpoint.cost_bound(call, model)
-        bound, others, hold_nusd, affordable, lease = await self._reserver.take(
-            caller, model.name, bound, others, hang_up
-        )
+        taken = await self._reserver.take(caller, model.name, bound, others, hang_up)
+        bound, others, lease = taken.bound, taken.others, taken.lease
+        hold_nusd = taken.hold_nusd
         if self._keyring.peek(key.digest) is not key:
             others = await self._recheck_key(caller, head, model, others, hold_nusd, lease)
-        cap, sent_cap = bound.cap(affordable)
+        cap, sent_cap = bound.cap(taken.affordable)
         grant = Grant(
             identity=make_identity(
                 caller,

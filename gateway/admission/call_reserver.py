@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gateway.admission.counter_protocols import HangUp
@@ -34,7 +35,7 @@ class Money(Protocol):
     def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> int: ...
 
 
-class Taken(NamedTuple):
+class Taken(Struct, frozen=True, gc=False):
     """What was set aside for a call: its bound and the fallback models as caps leave them, the
     nano-USD held, the output tokens per answer that they cover, and its limits."""
 
@@ -55,7 +56,7 @@ class CallReserver:
 
     async def check(self, key: KeyRecord, model: str, bound: CostBound) -> int:
         """Hold so much, and raise what `take` would raise now. Returns the nano-USD held."""
-        rules = self._snapshot.current().rules_of(model)
+        rules = self._snapshot.current.rules_of(model)
         held_nusd, _ = await self._hold(key.workspace_id, bound, ())
         try:
             if key.limits is not None or rules:
@@ -110,7 +111,7 @@ class CallReserver:
     ) -> Taken:
         """Hold what the call may cost and acquire its limits, waiting in their queues. On failure
         nothing is held."""
-        key, rules = caller.key, self._snapshot.current().rules_of(model)
+        key, rules = caller.key, self._snapshot.current.rules_of(model)
         if key.limits is None and not rules and not (others and self._have_rules(others)):
             hold_nusd, affordable = await self._hold(key.workspace_id, bound, others)
             return Taken(bound, others, hold_nusd, affordable, None)
@@ -122,14 +123,14 @@ class CallReserver:
                 raise
             # As with a balance: no call is refused for what another model might cost.
             taken = await self._take_limited(caller, model, bound, (), hang_up, rules=rules)
-            taken = taken._replace(others=others)
+            taken = replace(taken, others=others)
         if others:
             self._prepare_fallbacks(caller, model, taken)
         return taken
 
     def _have_rules(self, others: Sequence[Candidate]) -> bool:
         """True when calls to one of these models come under rules."""
-        snapshot = self._snapshot.current()
+        snapshot = self._snapshot.current
         return any(snapshot.rules_of(other.model.name) for other in others)
 
     def _prepare_fallbacks(self, caller: Caller, model: str, taken: Taken) -> None:
@@ -141,7 +142,7 @@ class CallReserver:
             affordable = max(bound.affordable_tokens(taken.hold_nusd), 0)
             tokens = min(bound.limit_tokens, affordable)
             amounts = amounts_of(bound, tokens, taken.hold_nusd)
-            rules = self._snapshot.current().rules_of(model)
+            rules = self._snapshot.current.rules_of(model)
             return LimitedCall(caller.key, model, amounts, rules, caller.rates)
 
         taken.lease.may_fall_back(
@@ -184,7 +185,7 @@ class CallReserver:
         bound = check_caps((*rules, *key.rules), model, bound)
         if not others:
             return bound, others
-        snapshot = self._snapshot.current()
+        snapshot = self._snapshot.current
         left = []
         for other in others:
             name = other.model.name

@@ -57,7 +57,7 @@ class Fallbacks:
 
         Raises as resolve_model does for a name of the call's.
         """
-        key, snapshot = caller.key, self._snapshot.current()
+        key, snapshot = caller.key, self._snapshot.current
 
         def find(name: str) -> ModelRecord:
             return resolve_model(snapshot, key, name, hides=profile.hides_models)

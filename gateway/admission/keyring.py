@@ -31,6 +31,8 @@ class Keyring:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._known: dict[str, KeyRecord] = {}
+        # Returns the record that a digest has in memory. None says nothing about the key.
+        self.peek: Callable[[str], KeyRecord | None] = self._known.get
         # The digests of the known keys of each workspace.
         self._of_workspace: dict[str, set[str]] = {}
         self._unknown: dict[str, None] = {}
@@ -41,10 +43,6 @@ class Keyring:
         """Keep records that were read after the feed's position was taken, and before it starts."""
         for record in records:
             self._add(record)
-
-    def peek(self, digest: str) -> KeyRecord | None:
-        """Return the record if it is in memory. None says nothing about the key."""
-        return self._known.get(digest)
 
     async def find(self, digest: str) -> KeyRecord | None:
         """Return the key's record, or None when there is no such key.

@@ -15,7 +15,7 @@ OF_A_SERVICE = ":chat"
 def resolve_model(snapshot: Snapshot, key: KeyRecord, name: str, *, hides: bool) -> ModelRecord:
     """Return the model meant by the name. Raises as find_by_any_name does, ModelNotFound and
     ModelNotAllowed; with hides, a model the key may not use is not found either."""
-    model = find_by_any_name(snapshot, name)
+    model = snapshot.find(name) or find_by_any_name(snapshot, name)
     if model is None or (hides and not key.may_use(model.name)):
         raise ModelNotFound(f"The model {name[:256]} does not exist.", param="model")
     if not key.may_use(model.name):

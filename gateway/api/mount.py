@@ -90,7 +90,7 @@ class ApiMount:
             profile = self._runtime.choose_profile(head, caller)
         except GatewayError as error:
             failure = error
-        admission, snapshot = self._runtime.admission, self._runtime.snapshot.current()
+        admission, snapshot = self._runtime.admission, self._runtime.snapshot.current
         outage = self._runtime.writer.outage
         return Inbound(
             head=head,

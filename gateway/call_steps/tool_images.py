@@ -42,7 +42,7 @@ class ImageMaker:
 
     async def make(self, model: str, prompt: str, size: str) -> Sequence[str]:
         """Return the address or the data URL of a picture. Raises GatewayError."""
-        found = self._snapshot.current().find(model)
+        found = self._snapshot.current.find(model)
         if found is None or not found.targets:
             raise NoUpstreamAvailable
         call = _write(model, prompt, size)

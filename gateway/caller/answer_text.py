@@ -66,7 +66,9 @@ class AnswerText:
             episode_id=identity.episode_id,
             is_stored=grant.stores_bodies,
             whole_credits=whole_credits,
-            dropped_params=call.payload.places_of(grant.dropped_params),
+            dropped_params=call.payload.places_of(grant.dropped_params)
+            if grant.dropped_params
+            else (),
             processing=(processing := call.payload.processing),
         )
         self._stream_mode = "" if processing is None else processing.stream_mode
@@ -115,7 +117,8 @@ class AnswerText:
         assert self._form is not None
         headers = answer_headers.of_answer(self._head, self._grant, self._form)
         headers += answer_headers.of_body(self._form, body, receipt, self.answer_type)
-        return self._add_rare(headers)
+        is_rare = self._stream_mode or self._endpoint.api_format.id_header
+        return self._add_rare(headers) if is_rare else headers
 
     def _add_rare(self, headers: Headers) -> Headers:
         """Add what few answers have: why a stream that was asked for is none, or had to wait; the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from gateway.caller.answer_text import AnswerText, Headers
 from gateway.core.asgi import Receive, Send
@@ -91,10 +91,10 @@ class CallerConnection:
         """True when the answer's head is out, be it for a keep-alive alone."""
         return self._has_head
 
-    async def read_body(self, owner: str) -> bytes:
+    def read_body(self, owner: str) -> Awaitable[bytes]:
         """Return the request's body, the key's `owner`. Raises as gateway.http.body says."""
         limit_bytes = self.profile.body_limit_bytes or self.body_limit
-        return await read_body(
+        return read_body(
             self._head, self._receive, limit_bytes, self._reply, owner, self._text.body_type
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from functools import reduce
+from functools import lru_cache, reduce
 
 import msgspec
 
@@ -257,6 +257,7 @@ def format_price(pusd: int, unit: Unit) -> str:
     return f"{whole}.{decimals}"
 
 
+@lru_cache(maxsize=1024)  # an answer says it twice
 def credits_used(nusd: int, *, whole: bool = False) -> float | int:
     """Return credits (1 credit is 0.01 USD) rounded up to 4 decimals; whole ones as integers.
 

@@ -17,6 +17,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """One flavour of the endpoint."""
 
     name: str
+    # True for unified, in whatever way an installation has set it.
+    is_ours: bool = False
     streams_by_default: bool = False
     id_prefix: str = "chatcmpl-"
     # Where a stream's usage goes:
@@ -47,13 +49,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     # How the product's keys begin, the usual one first; two products may share one.
     key_prefixes: tuple[str, ...] = ()
 
-    @property
-    def is_ours(self) -> bool:
-        """True for unified, in whatever way an installation has set it."""
-        return self.name == "unified"
 
-
-UNIFIED = Profile(name="unified")
+UNIFIED = Profile(name="unified", is_ours=True)
 # two_chunk is not among them: what sums up the chunks would count double.
 OWN_USAGE_MODES = ("auto", "on_request", "on_finish", "separate")
 ALL: tuple[Profile, ...] = (

@@ -205,7 +205,8 @@ class GuardedHttpProtocol(ErrorProtocol):
             release_unclaimed(running)
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
         if self.pipeline:
             next_cycle, _ = self.pipeline.pop()
             self._running = next_reply = cast(Reply, next_cycle)

@@ -39,10 +39,8 @@ class ReplyProtocol(HttpToolsProtocol):
         scope["method"] = parser.get_method().decode("ascii")
         if version != "1.1":
             scope["http_version"] = version
-        path, raw_path, query = split_target(self.url)
-        scope["path"] = self.root_path + path
-        scope["raw_path"] = self.root_path.encode("ascii") + raw_path
-        scope["query_string"] = query
+        target = split_target(self.url, self.root_path)
+        scope["path"], scope["raw_path"], scope["query_string"] = target
         reply = self.cycle = Reply(
             scope=scope,
             transport=self.transport,
@@ -79,9 +77,10 @@ class ReplyProtocol(HttpToolsProtocol):
 
 
 @lru_cache(maxsize=256)
-def split_target(target: bytes) -> tuple[str, bytes, bytes]:
-    """Return the path, decoded and as it was sent, and the query. Most requests have one of a few
-    targets. Raises HttpParserInvalidURLError."""
+def split_target(target: bytes, root_path: str) -> tuple[str, bytes, bytes]:
+    """Return the path behind root_path, decoded and as it was sent, and the query. Most requests
+    have one of a few targets. Raises HttpParserInvalidURLError."""
     url = parse_url(target)
     path = url.path.decode("ascii")
-    return unquote(path) if "%" in path else path, url.path, url.query or b""
+    path = root_path + (unquote(path) if "%" in path else path)
+    return path, root_path.encode("ascii") + url.path, url.query or b""

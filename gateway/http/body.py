@@ -41,7 +41,9 @@ async def read_body(
     reply.claim_body(owner)
     whole = reply.take_body()
     if whole is not None:
-        return _within(whole, limit_bytes)
+        if len(whole) > limit_bytes:
+            raise too_large(limit_bytes)
+        return whole
     try:
         body = await _read(receive, limit_bytes)
     except CallerLeft:
@@ -53,17 +55,13 @@ async def read_body(
     return body
 
 
-def _within(body: bytes, limit_bytes: int) -> bytes:
-    """Raises PayloadTooLarge."""
-    if len(body) > limit_bytes:
-        raise too_large(limit_bytes)
-    return body
-
-
 async def _read(receive: Receive, limit_bytes: int) -> bytes:
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
-        return _within(bytes(message.get("body", b"")), limit_bytes)
+        body = bytes(message.get("body", b""))
+        if len(body) > limit_bytes:
+            raise too_large(limit_bytes)
+        return body
     # It grows in place and gives away what it has: parts in a list would be joined to a copy.
     parts = BytesIO()
     while True:

@@ -16,6 +16,7 @@ IDEMPOTENCY_KEY = re.compile(r"[A-Za-z0-9_.:-]{1,255}")
 CLOCK_SKEW_S = 60
 CLIENT_IDS = (b"x-client-request-id", b"x-request-id")
 SWITCHES = (b"x-disable-fallback", b"x-require-parameters")
+CHECKED_HEADERS = frozenset(CLIENT_IDS + SWITCHES)
 _SWITCHED = (b"true", b"false", b"")
 
 
@@ -79,10 +80,11 @@ def requires_parameters(head: RequestHead) -> bool:
 
 def server_timing(receipt: Receipt) -> bytes:
     """Return the Server-Timing value, durations in milliseconds; the parts sum to the total."""
+    processors_us = receipt.processors_us if receipt.processors else 0
     return (
         b"admit;dur=%.3f, failed;dur=%.3f, upstream;dur=%.3f, gateway;dur=%.3f, total;dur=%.3f"
         % (
-            (receipt.admit_us + receipt.queued_us + receipt.processors_us) / 1000,
+            (receipt.admit_us + receipt.queued_us + processors_us) / 1000,
             receipt.failed_us / 1000,
             receipt.upstream_us / 1000,
             gateway_us(receipt) / 1000,

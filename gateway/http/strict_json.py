@@ -36,46 +36,39 @@ def check(body: bytes, max_items: int = MAX_ITEMS) -> None:
     where that cannot tell (colons may hide behind escapes) are names and colons counted one by one.
     Lists have no more items than commas and brackets. max_items: of all lists together.
     """
-    value = _decode(body)
+    lists = body.count(b"[")
+    if lists + body.count(b"{") > MAX_DEPTH:
+        _check_depth(body)
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _explain(error, body) from None
     colons = body.count(b":")
-    if (
-        colons <= MAX_NAMES
-        and body.count(b",") + body.count(b"[") <= max_items
-        and b"\\" not in body
-        and _count_colons(value) == colons
-    ):
-        return
+    if colons <= MAX_NAMES and body.count(b",") + lists <= max_items and b"\\" not in body:
+        try:
+            if _encode(value).count(b":") == colons:
+                return
+        except (OverflowError, ValueError, TypeError, RecursionError):
+            pass  # it cannot be written: counted below
     names = _count_names(value, max_items)
     if colons != names and sum(map(bool, _STRINGS.findall(body))) != names:
         raise InvalidJson("The body is not valid JSON: an object has the same name twice.")
 
 
-def _count_colons(value: object) -> int:
-    """Return how many colons the value has when written anew; -1 when it cannot be written."""
-    try:
-        return _encode(value).count(b":")
-    except (OverflowError, ValueError, TypeError, RecursionError):
-        return -1
-
-
-def _decode(body: bytes) -> object:
+def _explain(error: Exception, body: bytes) -> InvalidJson:
     if not body.strip(b" \t\r\n"):
-        raise InvalidJson("The body is not valid JSON: it is empty.")
-    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
-        _check_depth(body)
-    try:
-        return msgspec.json.decode(body)
-    except UnicodeDecodeError:
-        raise InvalidJson("The body is not valid JSON: it is not UTF-8.") from None
-    except msgspec.ValidationError:
-        raise InvalidJson("The body is not valid JSON: a number is out of range.") from None
-    except msgspec.DecodeError as error:
+        reason = "it is empty"
+    elif isinstance(error, UnicodeDecodeError):
+        reason = "it is not UTF-8"
+    elif isinstance(error, msgspec.ValidationError):
+        reason = "a number is out of range"
+    else:
         reason = str(error).removeprefix("JSON is malformed: ").rstrip(".")
         reason = f"{reason[:1].lower()}{reason[1:]}"
         is_half = reason == TRUNCATED and _HALF.search(body, max(len(body) - 16, 0)) is not None
         if is_half or "surrogate" in reason:
             reason = "a \\u escape is one half of a surrogate pair"
-        raise InvalidJson(f"The body is not valid JSON: {reason}.") from None
+    return InvalidJson(f"The body is not valid JSON: {reason}.")
 
 
 def _check_depth(body: bytes) -> None:

@@ -113,5 +113,5 @@ class ProcessCollector(Collector):
         yield gauge(
             "snapshot_version",
             "Newest change of configuration.",
-            runtime.snapshot.current().version,
+            runtime.snapshot.current.version,
         )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from gateway.core.errors import ProviderUnavailable, StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, StreamEvent, TakeEvents
 from gateway.providers.base import AnyAdapter, UpstreamRequest
@@ -17,15 +19,12 @@ from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.response_body import COMPRESSED, read_body, read_error_body
 
 
-class ProviderExchange:
+class ProviderExchange(Struct, eq=False):
     """Used once: read() for a buffered answer, open_stream() for a streamed one."""
 
-    __slots__ = ("_adapter", "_request", "_transport")
-
-    def __init__(self, adapter: AnyAdapter, transport: Transport, request: UpstreamRequest) -> None:
-        self._adapter = adapter
-        self._transport = transport
-        self._request = request
+    _adapter: AnyAdapter
+    _transport: Transport
+    _request: UpstreamRequest
 
     @property
     def was_sent(self) -> bool:

@@ -21,12 +21,8 @@ def write_body(fields: Mapping[str, bytes], changed: dict[str, bytes | None]) ->
     changed: fields with another value; None leaves one out.
     """
     parts: list[bytes] = []
-    for name, raw in fields.items():
-        said = changed.pop(name, raw)
+    for name, said in {**fields, **changed}.items():
         if said is not None and said != NULL and not _is_ours(name):
-            parts += (_write_name(name), said)
-    for name, said in changed.items():
-        if said is not None and said != NULL:
             parts += (_write_name(name), said)
     parts[0] = b"{" + parts[0][1:]
     parts.append(b"}")

@@ -133,6 +133,10 @@ class SimulatedResponse:
     async def read(self) -> bytes:
         return await anext(self._chunks, b"")
 
+    def take_whole(self) -> bytes | None:
+        """See UpstreamResponse."""
+        return None
+
     async def forward(self, take: Callable[[bytes], bool]) -> bool:
         while piece := await self.read():
             if not take(piece):

@@ -43,12 +43,12 @@ class SnapshotLoader:
             try:
                 fresh = await self._read(compile_snapshot)
             except DatabaseError as error:
-                if not self._snapshot.current().version:
+                if not self._snapshot.current.version:
                     raise
                 logger.warning("The configuration cannot be read. Trying again: %r", error)
                 await asyncio.sleep(RETRY_S)
                 continue
-            if fresh.version >= self._snapshot.current().version:
+            if fresh.version >= self._snapshot.current.version:
                 self._credentials.keep(fresh.credentials())
                 self._snapshot.replace(fresh)
                 self._transports.httpx.keep(fresh.connections())

@@ -9,10 +9,7 @@ class SnapshotHolder:
     """One reference, swapped atomically; readers keep the one they took."""
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
-        self._snapshot = snapshot or Snapshot()
-
-    def current(self) -> Snapshot:
-        return self._snapshot
+        self.current = snapshot or Snapshot()
 
     def replace(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+        self.current = snapshot

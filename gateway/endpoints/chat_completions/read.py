@@ -42,6 +42,7 @@ from gateway.endpoints.reading import (
 )
 from gateway.endpoints.rules import USUAL, Rules
 from gateway.http.headers import (
+    CHECKED_HEADERS,
     check_headers,
     read_episode,
     read_idempotency_key,
@@ -60,7 +61,8 @@ def read_call(
 ) -> ChatCall:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = decode(schema.decoder, body, schema.words_for)
-    check_headers(head)
+    if not CHECKED_HEADERS.isdisjoint(head.fields):
+        check_headers(head)
     if request.stop is not None or rules.pairs_tools:
         check_rules(request, rules)
     if not profile.is_ours:
@@ -90,7 +92,9 @@ def read_call(
         bound_tokens = bound_messages(request.messages) + blocks.bound_tokens
     facts = CallFacts(
         model=request.model,
-        stream=_streams_by_default(head, profile) if request.stream is None else request.stream,
+        stream=profile.streams_by_default and _takes_stream(head)
+        if request.stream is None
+        else request.stream,
         user=request.user or "",
         episode_id=read_episode(head, request.episode_id),
         idempotency_key=read_idempotency_key(head),
@@ -106,7 +110,9 @@ def read_call(
         n=request.n or 1,
         messages=request.messages,
         include_usage=request.stream_options.include_usage if request.stream_options else None,
-        max_tokens=_smaller(request.max_tokens, request.max_completion_tokens),
+        max_tokens=request.max_tokens
+        if request.max_completion_tokens is None
+        else _smaller(request.max_completion_tokens, request.max_tokens),
         prompt_tokens_bound=bound_tokens + bound_fields(fields),
         files=files,
         media_urls=media_urls,
@@ -130,10 +136,8 @@ def share(raws: dict[str, msgspec.Raw]) -> dict[str, bytes]:
     return fields
 
 
-def _smaller(one: int | None, other: int | None) -> int | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return min(one, other)
+def _smaller(one: int, other: int | None) -> int:
+    return one if other is None else min(one, other)
 
 
 def _check_fields(
@@ -166,10 +170,10 @@ def _check_profile(request: ChatCompletionRequest, profile: Profile) -> None:
         )
 
 
-def _streams_by_default(head: RequestHead, profile: Profile) -> bool:
-    """True when a call that does not say gets a stream: never an official SDK's, which would
+def _takes_stream(head: RequestHead) -> bool:
+    """True when a call that does not say may get a stream: never an official SDK's, which would
     hand it to its user as a string, nor one that accepts nothing but JSON (C-01)."""
-    if not profile.streams_by_default or head.first(b"x-stainless-lang"):
+    if head.first(b"x-stainless-lang"):
         return False
     accept = head.first(b"accept").lower()
     return b"application/json" not in accept or b"text/event-stream" in accept

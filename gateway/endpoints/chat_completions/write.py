@@ -7,8 +7,6 @@ profile's: see place_usage.
 
 from __future__ import annotations
 
-from typing import cast
-
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -59,7 +57,7 @@ _encode = msgspec.json.encode
 
 def write_usage(usage: Usage, charge_nusd: int) -> CompletionUsage:
     """Return the `usage` object: OpenAI's fields and the cost in USD."""
-    written = count_cache_writes(usage)
+    written = count_cache_writes(usage) if usage.others else 0
     return CompletionUsage(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
@@ -131,8 +129,8 @@ class AnswerWriter:
                 credits_used=form.credits(receipt),
                 episode_id=form.episode_id or UNSET,
                 inferada=form.summary(),
-                hi_tool_events=write_tool_events(answer) or UNSET,
-                tool_costs_micro_usd=write_tool_costs(receipt),
+                hi_tool_events=(answer.tool_events and write_tool_events(answer)) or UNSET,
+                tool_costs_micro_usd=write_tool_costs(receipt) if receipt.tools else UNSET,
             )
         )
 
@@ -319,7 +317,7 @@ def write_choice(choice: Choice, profile: Profile) -> AnswerChoice:
     if profile.shows_empty_tool_calls and "tool_calls" not in message:
         message = {**message, "tool_calls": []}
     # Written as the provider sent it, with members that the type may not know.
-    known = cast(AnswerMessage, message)
+    known: AnswerMessage = message  # type: ignore[assignment]
     return AnswerChoice(choice.index, known, choice.finish_reason, choice.logprobs)
 
 
@@ -334,12 +332,21 @@ def write_timings(receipt: Receipt) -> Timings:
     upstream_ms = min((receipt.upstream_us + 500) // 1000, total_ms)
     tokens = receipt.usage.completion_tokens
     has_rate = tokens > 0 and receipt.upstream_us > 0
-    queued_ms = min((receipt.queued_us + 500) // 1000, total_ms - upstream_ms)
-    rest_ms = total_ms - upstream_ms - queued_ms
-    failed_ms = min((receipt.failed_us + 500) // 1000, rest_ms)
-    rest_ms -= failed_ms
-    processors_ms = min((receipt.processors_us + 500) // 1000, rest_ms)
-    tools_ms = min((receipt.tools_us + 500) // 1000, rest_ms - processors_ms)
+    rest_ms = total_ms - upstream_ms
+    queued_ms = failed_ms = processors_ms = tools_ms = 0
+    # Most calls have none of these.
+    if receipt.queued_us:
+        queued_ms = min((receipt.queued_us + 500) // 1000, rest_ms)
+        rest_ms -= queued_ms
+    if receipt.failed_us:
+        failed_ms = min((receipt.failed_us + 500) // 1000, rest_ms)
+        rest_ms -= failed_ms
+    if receipt.processors:
+        processors_ms = min((receipt.processors_us + 500) // 1000, rest_ms)
+        rest_ms -= processors_ms
+    if receipt.tools_us:
+        tools_ms = min((receipt.tools_us + 500) // 1000, rest_ms)
+        rest_ms -= tools_ms
     return Timings(
         total_ms=total_ms,
         upstream_ms=upstream_ms,
@@ -348,5 +355,5 @@ def write_timings(receipt: Receipt) -> Timings:
         queued_ms=queued_ms or UNSET,
         failed_ms=failed_ms or UNSET,
         tools_ms=tools_ms or UNSET,
-        gateway_ms=rest_ms - processors_ms - tools_ms or UNSET,
+        gateway_ms=rest_ms or UNSET,
     )

@@ -198,8 +198,9 @@ def read_choice(choice: JsonObject) -> Choice:
     if message["content"] is None and "tool_calls" not in fields:
         message["content"] = ""
     message.update(fields)
+    index = choice.get("index")
     return Choice(
-        read_index(choice.get("index")),
+        read_index(index) if index else 0,
         message,
         read_finish_reason(reason),
         choice.get("logprobs"),

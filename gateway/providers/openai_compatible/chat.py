@@ -184,4 +184,4 @@ def _say_ourselves(call: ChatCall, grant: Grant, target: TargetRecord) -> dict[s
         ours |= respelling.place_limit(call, kind, limit_tokens)
     if is_quirky(kind.name) or not UNUSUAL.isdisjoint(fields) or call.payload.message_fields:
         ours |= respelling.respell(call, target, ours)
-    return media.place_sounds(call, kind, ours)
+    return ours if kind.sounds is None else media.place_sounds(call, ours)

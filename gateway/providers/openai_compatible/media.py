@@ -52,11 +52,9 @@ def check_media(call: ChatCall, kind: ProviderKind) -> None:
             _check(part, kind, f"messages[{row}].content[{column}]")
 
 
-def place_sounds(
-    call: ChatCall, kind: ProviderKind, ours: dict[str, bytes | None]
-) -> dict[str, bytes | None]:
+def place_sounds(call: ChatCall, ours: dict[str, bytes | None]) -> dict[str, bytes | None]:
     """Return the fields that the gateway writes, with files in the place of samples."""
-    if kind.sounds is not None and "audio" in call.payload.needs:
+    if "audio" in call.payload.needs:
         ours["messages"] = write_files(ours.get("messages") or call.payload.fields["messages"])
     return ours
 

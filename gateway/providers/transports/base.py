@@ -40,6 +40,9 @@ class UpstreamResponse(Protocol):
     async def read(self) -> bytes:
         """Return what has arrived of the body, waiting for some; empty at its end."""
 
+    def take_whole(self) -> bytes | None:
+        """Return the whole body where all of it is there, and short. None: it is to be read."""
+
     async def forward(self, take: Callable[[bytes], bool]) -> bool:
         """Hand over each piece of the body as it arrives, until `take` says False; return whether
         it did: else this is the end."""

@@ -27,6 +27,8 @@ KEEPALIVE_S = 30.0
 FRESH_S = 1.0
 SWEEP_S = 10.0
 MAX_ENDPOINTS = 10_000
+# Of the head of a request that are always there: target, host, content-length and the last.
+LINES = 4
 
 
 class EndpointPool:
@@ -46,7 +48,7 @@ class EndpointPool:
         written = target + name
         if not (self.host and written.isascii() and written.isprintable()) or " " in written:
             raise ValueError("The URL cannot be used in a request.")
-        self.begin = f"POST {target} HTTP/1.1\r\nhost: {name}\r\n"
+        self.begin = f"POST {target} HTTP/1.1\r\nhost: {name}"
         self.idle = idle
 
     def take_idle(self) -> Connection | None:
@@ -172,10 +174,12 @@ class DirectTransport:
 def write_head(begin: str, headers: Mapping[str, str], body_bytes: int) -> bytes:
     """Return the head of a request. Raises ProviderUnreachable for what would be another head,
     such as a credential with a line end in it, or none at all."""
-    fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-    if fields.count("\n") != len(headers) or fields.count("\r") != len(headers) or "\0" in fields:
+    length = f"content-length: {body_bytes}"
+    head = "\r\n".join((begin, *map(": ".join, headers.items()), length, "", ""))
+    ends = LINES + len(headers)
+    if head.count("\n") != ends or head.count("\r") != ends or "\0" in head:
         raise ProviderUnreachable("The provider's credential cannot be sent.")
     try:
-        return f"{begin}{fields}content-length: {body_bytes}\r\n\r\n".encode()
+        return head.encode()
     except UnicodeEncodeError:
         raise ProviderUnreachable("The provider's credential cannot be sent.") from None

@@ -208,7 +208,10 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         response = self._response
         if response is not None and not response.status:
-            response.on_field(name, value)
+            # Here, not in a method of the response: answers have up to 30 of them.
+            response.fields.append((name, value))
+            if len(name) == 16 and name.lower() == b"content-encoding":
+                response.is_encoded |= value.strip().lower() not in (b"", b"identity")
 
     def on_headers_complete(self) -> None:
         response = self._response

@@ -85,6 +85,14 @@ class DirectResponse:
             await self._wait()
         return self._take_piece()
 
+    def take_whole(self) -> bytes | None:
+        """Return the whole body where all of it is there, and short. None: it is to be read."""
+        if not self.is_complete or self.size_bytes > PIECE_BYTES:
+            return None
+        chunks, self.chunks = self.chunks, []
+        self.size_bytes = 0
+        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
     async def forward(self, take: Callable[[bytes], bool]) -> bool:
         """Hand over each piece of the body as it arrives, until `take` says False; return whether
         it did: else this is the end. Raises as read does, and whatever `take` raises.
@@ -151,19 +159,12 @@ class DirectResponse:
         """Give the connection back when the whole answer has arrived, else cut it."""
         self._connection.release(self)
 
-    async def _wait(self) -> None:
-        self._waiter = self._connection.loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+    def _wait(self) -> asyncio.Future[None]:
+        """Return what is done as soon as something has happened."""
+        self._waiter = waiter = self._connection.loop.create_future()
+        return waiter
 
     # What the connection says
-
-    def on_field(self, name: bytes, value: bytes) -> None:
-        self.fields.append((name, value))
-        if len(name) == 16 and name.lower() == b"content-encoding":
-            self.is_encoded |= value.strip().lower() not in (b"", b"identity")
 
     def on_head(self, status: int) -> None:
         self.status = status
@@ -202,7 +203,7 @@ class DirectResponse:
             elif self.chunks:
                 self.hand_over()
         except BaseException as error:
-            self._take = None
+            self._take = self._waiter = None
             waiter.set_exception(error)
 
     def on_end(self) -> None:
@@ -215,5 +216,6 @@ class DirectResponse:
             self._wake()
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)

@@ -91,6 +91,10 @@ class HttpxResponse:
         piece, self._left = self._left[:PIECE_BYTES], self._left[PIECE_BYTES:]
         return piece
 
+    def take_whole(self) -> bytes | None:
+        """See UpstreamResponse."""
+        return None
+
     async def forward(self, take: Take) -> bool:
         """See UpstreamResponse."""
         while piece := await self.read():
@@ -214,7 +218,8 @@ class HttpxTransport:
 
         Raises ProviderUnreachable.
         """
-        write_head("", request.headers, len(request.body))  # for what it refuses
+        # For what it refuses; a beginning has one line end.
+        write_head("\r\n", request.headers, len(request.body))
 
         def on_sending(was_sent: bool) -> None:
             request.was_sent = was_sent

@@ -63,6 +63,8 @@ async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BY
     """Return the whole body. Raises ProviderUnavailable when it is compressed or too large."""
     if response.is_encoded:
         raise ProviderUnavailable(COMPRESSED)
+    if (short := response.take_whole()) is not None:
+        return short
     # It grows in place: parts in a list would be joined to a copy, and leave many small holes.
     whole = BytesIO()
     taken_bytes = 0
@@ -71,7 +73,7 @@ async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BY
         if len(chunk) <= SMALL_BYTES:
             first, chunk = chunk, await response.read()
             if not chunk:
-                return first  # as most answers are
+                return first
             whole.write(first)
         while chunk:
             whole.write(chunk)

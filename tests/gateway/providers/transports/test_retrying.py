@@ -33,6 +33,9 @@ class Response:
     async def forward(self, take: Callable[[bytes], bool]) -> bool:
         return False
 
+    def take_whole(self) -> bytes | None:
+        return None
+
     async def read_rest(self) -> None:
         pass
 
