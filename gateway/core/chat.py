@@ -19,6 +19,8 @@ from gateway.core.result_steps import ResultStep
 
 # Fields of an answer's message that no model reads. Programs send messages back as they came.
 OF_ANSWERS = frozenset({"annotations", "images"})
+# Where a message has a refusal, which is its text for providers that have no refusals.
+REFUSAL = "refusal"
 
 
 class ChatRequest(Payload, frozen=True, kw_only=True):

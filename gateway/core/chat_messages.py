@@ -107,8 +107,14 @@ class _FunctionCall(msgspec.Struct, tag_field="type", tag="function"):
     function: _Function
 
 
+class _Custom(msgspec.Struct):
+    name: str
+    input: str
+
+
 class _CustomCall(msgspec.Struct, tag_field="type", tag="custom"):
-    pass
+    id: str
+    custom: _Custom
 
 
 class _Assistant(_Marked, tag_field="role", tag="assistant", kw_only=True):
@@ -127,7 +133,8 @@ class _Tool(_Marked, tag_field="role", tag="tool"):
 
 
 class _FunctionResult(msgspec.Struct, tag_field="role", tag="function"):
-    pass
+    name: str
+    content: str | None = None
 
 
 _Message = _System | _Developer | _User | _Assistant | _Tool | _FunctionResult
@@ -135,26 +142,55 @@ _decode = msgspec.json.Decoder(list[_Message]).decode
 
 
 def read_messages(raw: bytes) -> list[Message]:
-    """Return the messages. Raises RequestError for what no other dialect has: calls and messages
-    of functions as they were before tools, and custom tools."""
-    return [_read(message, f"messages[{index}]") for index, message in enumerate(_decode(raw))]
+    """Return the messages. Calls of functions as they were before tools, and calls of custom tools,
+    are read as calls of tools.
+
+    Raises RequestError for the result of a function that was not called.
+    """
+    messages: list[Message] = []
+    called: _Function | None = None
+    call_id = ""
+    for index, message in enumerate(_decode(raw)):
+        param = f"messages[{index}]"
+        if isinstance(message, _Assistant):
+            called, call_id = message.function_call, function_call_id(index)
+        elif isinstance(message, _FunctionResult):
+            if called is None:
+                raise RequestError(
+                    "The preceding assistant message does not call this function.",
+                    param=f"{param}.name",
+                )
+            called = None
+        messages.append(_read(message, param, call_id))
+    return messages
 
 
-def _read(message: _Message, param: str) -> Message:
+def function_call_id(index: int) -> str:
+    """Return the ID that a function_call gets as the call of a tool. index: of its message."""
+    return f"call_function_{index}"
+
+
+def custom_arguments(said: str) -> str:
+    """Return what a custom tool was called with as the arguments of a function."""
+    return msgspec.json.encode({"input": said}).decode()
+
+
+def _read(message: _Message, param: str, call_id: str) -> Message:
+    """call_id: of the last function_call."""
     match message:
         case _User():
             content = _read_content(message.content, param)
             return Message(role="user", parts=content, param=param, cache_control=message.mark)
         case _Assistant():
-            content = _read_assistant(message, param)
+            content = _read_assistant(message, param, call_id)
             return Message(role="assistant", parts=content, param=param, cache_control=message.mark)
         case _Tool():
             result = _read_result(message, param)
             return Message(role="tool", parts=(result,), param=param)
         case _FunctionResult():
-            raise RequestError(
-                "This model does not support function messages. Send tool messages.", param=param
-            )
+            said = (Text(text=message.content or "", param=f"{param}.content"),)
+            returned = ToolResult(call_id=call_id, content=said, param=param)
+            return Message(role="tool", parts=(returned,), param=param)
         case _System() | _Developer():
             content = _read_content(message.content, param)
             return Message(role="system", parts=content, param=param, cache_control=message.mark)
@@ -170,17 +206,12 @@ def _read_result(message: _Tool, param: str) -> ToolResult:
     )
 
 
-def _read_assistant(message: _Assistant, param: str) -> tuple[AnyPart, ...]:
-    if message.function_call is not None:
-        raise RequestError(
-            "This model does not support function_call. Send tool_calls.",
-            param=f"{param}.function_call",
-        )
+def _read_assistant(message: _Assistant, param: str, call_id: str) -> tuple[AnyPart, ...]:
     parts = _read_reasoning(message, param)
     said = _read_content(message.content, param)
     if message.refusal and not _is_visible(said):
         said = (Text(text=message.refusal, param=f"{param}.refusal"),)
-    return (*parts, *said, *_read_calls(message, param)) if parts or message.tool_calls else said
+    return (*parts, *said, *_read_calls(message, param, call_id))
 
 
 def _read_reasoning(message: _Assistant, param: str) -> list[Reasoning]:
@@ -207,13 +238,17 @@ def _read_detail(detail: AnyDetail, param: str) -> Reasoning:
     )
 
 
-def _read_calls(message: _Assistant, param: str) -> Iterator[ToolCall]:
+def _read_calls(message: _Assistant, param: str, call_id: str) -> Iterator[ToolCall]:
     for index, call in enumerate(message.tool_calls or ()):
         place = f"{param}.tool_calls[{index}]"
         if isinstance(call, _CustomCall):
-            raise RequestError("This model does not support custom tools.", param=place)
-        function = call.function
-        yield ToolCall(id=call.id, name=function.name, arguments=function.arguments, param=place)
+            name, arguments = call.custom.name, custom_arguments(call.custom.input)
+        else:
+            name, arguments = call.function.name, call.function.arguments
+        yield ToolCall(id=call.id, name=name, arguments=arguments, param=place)
+    if (called := message.function_call) is not None:
+        place = f"{param}.function_call"
+        yield ToolCall(id=call_id, name=called.name, arguments=called.arguments, param=place)
 
 
 def _is_visible(parts: Sequence[AnyPart]) -> bool:

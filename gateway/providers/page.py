@@ -47,7 +47,12 @@ Fields of a request are passed on unchanged, except for those below.
 MESSAGES = """
 Messages and reasoning. *Checked* conversations are changed as the provider requires: IDs of tool
 calls become nine letters and digits, an assistant message `OK.` is inserted between tool results
-and a user message, and system messages are moved to the beginning.
+and a user message, system messages are moved to the beginning, and a last message of the assistant
+gets `prefix: true`, so that the response begins with it.
+
+Earlier messages of OpenAI's models can be sent to all models. Where a provider does not have them,
+a `refusal` is sent as text, and `function_call`, `function` messages and calls of custom tools as
+calls and results of tools. Marks for the prompt cache (`cache_control`) are dropped and named.
 
 | Kind | Developers' messages | Names | Earlier reasoning | `reasoning_effort` | Conversations |
 |---|---|---|---|---|---|

@@ -14,7 +14,7 @@ import msgspec
 from gateway.core import reasoning
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, CallFacts
-from gateway.core.chat import OF_ANSWERS, ChatCall, ChatRequest
+from gateway.core.chat import OF_ANSWERS, REFUSAL, ChatCall, ChatRequest
 from gateway.core.errors import RequestError
 from gateway.core.files import Attachment
 from gateway.core.profiles import UNIFIED, Profile
@@ -26,7 +26,7 @@ from gateway.core.token_bounds import (
     bound_tokens,
     least_tokens,
 )
-from gateway.endpoints.chat_completions import guided_decoding, schema
+from gateway.endpoints.chat_completions import cache_marks, guided_decoding, schema
 from gateway.endpoints.chat_completions.content_parts import read_blocks, respell
 from gateway.endpoints.chat_completions.request_rules import check_rules
 from gateway.endpoints.chat_completions.requested_steps import read_processors
@@ -106,7 +106,7 @@ def read_call(
         fields=fields,
         unknown=unknown,
         needs=needs,
-        message_fields=message_fields,
+        message_fields=message_fields | cache_marks.marks_in(body, fields),
         n=request.n or 1,
         messages=request.messages,
         include_usage=request.stream_options.include_usage if request.stream_options else None,
@@ -233,6 +233,8 @@ def _check_assistant_messages(request: ChatCompletionRequest) -> frozenset[str]:
         if not isinstance(message, schema.AssistantMessage):
             continue
         found.update([name for name in OF_EARLIER if getattr(message, name) is not None])
+        if message.refusal or _has_refusal(message.content):
+            found.add(REFUSAL)
         if message.content is None:
             others = (message.tool_calls, message.function_call, message.refusal, message.audio)
             if not any(others):
@@ -241,6 +243,10 @@ def _check_assistant_messages(request: ChatCompletionRequest) -> frozenset[str]:
                     param=f"messages[{index}].content",
                 )
     return frozenset(found)
+
+
+def _has_refusal(content: object) -> bool:
+    return isinstance(content, list) and any(isinstance(x, schema.RefusalPart) for x in content)
 
 
 def _bound_plain(messages: Sequence[schema.Message]) -> int | None:

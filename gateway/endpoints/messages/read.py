@@ -34,6 +34,7 @@ from gateway.endpoints.messages.options import (
 from gateway.endpoints.messages.payload import MessagesPayload
 from gateway.endpoints.messages.tools import (
     TOKENS_OF_ITS_OWN,
+    marks_of,
     native_tool,
     write_choice,
     write_tools,
@@ -134,7 +135,7 @@ def make_call(
             left_out=tuple(sorted(left_out | conversation.lost)),
         ),
         unknown=unknown,
-        message_fields=frozenset(conversation.fields),
+        message_fields=frozenset(conversation.fields) | marks_of(request.tools or ()),
         needs=blocks.needs,
         messages=messages,
         max_tokens=request.max_tokens,

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.json_types import JsonObject
 from gateway.endpoints.messages import schema
+from gateway.endpoints.messages.content import CACHE_CONTROL
 
 _RUN_BY_CALLERS = re.compile(r"(?:bash|text_editor|memory|computer)_\d{8}")
 OF_OPENAI = "function"
@@ -66,6 +67,12 @@ def write_tools(tools: Sequence[schema.ToolDefinition]) -> list[JsonObject]:
     return [_write(tool) for tool in tools if is_callers(tool)]
 
 
+def marks_of(tools: Sequence[schema.ToolDefinition]) -> frozenset[str]:
+    """Return the name of the marks for the prompt cache where tools have some, else nothing."""
+    is_marked = any(tool.cache_control is not None for tool in tools)
+    return frozenset({CACHE_CONTROL}) if is_marked else frozenset()
+
+
 def _write(tool: schema.ToolDefinition) -> JsonObject:
     function: JsonObject = {"name": tool.name}
     if tool.description is not None:
@@ -75,7 +82,7 @@ def _write(tool: schema.ToolDefinition) -> JsonObject:
         function["strict"] = tool.strict
     written: JsonObject = {"type": "function", "function": function}
     if tool.cache_control is not None:
-        written["cache_control"] = tool.cache_control
+        written[CACHE_CONTROL] = tool.cache_control
     return written
 
 

@@ -64,6 +64,7 @@ _BY_KEY = ProviderKind(
     sounds=frozenset({"wav", "mp3"}),
     reasoning_field="",
     takes_of_answers=frozenset({"annotations"}),
+    takes_refusals=True,
     takes_base64=True,
     responses_path="responses",
     responses_models=_OF_RESPONSES,

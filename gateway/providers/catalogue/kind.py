@@ -136,6 +136,8 @@ class ProviderKind:
     takes_of_answers: frozenset[str] = frozenset()
     # Messages may have reasoning_details (gateway.core.reasoning).
     takes_reasoning_details: bool = False
+    # False where messages have no refusals.
+    takes_refusals: bool = False
     # Messages and tools may have cache_control.
     takes_cache_control: bool = False
     # Where other operations than chat and embeddings are asked for, relative to the address. Those
@@ -182,6 +184,11 @@ class ProviderKind:
         if not self.takes_token_ids:
             taken -= {"input"}
         return taken
+
+    @property
+    def takes_functions(self) -> bool:
+        """Return whether messages may have calls of functions as they were before tools."""
+        return "functions" not in self.drops and (not self.takes or "functions" in self.takes)
 
     @property
     def env_vars(self) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ KINDS = (
         # Its answers show none, and unknown fields of messages are refused.
         reasoning_field="",
         takes_of_answers=frozenset({"annotations"}),
+        takes_refusals=True,
         takes_base64=True,
         responses_path="responses",
         paths=paths("completions", "images", "moderations", *AUDIO),

@@ -378,6 +378,7 @@ KINDS = (
         thinking_switch="reasoning",
         key_path="/key",
         takes_of_answers=OF_ANSWERS,
+        takes_refusals=True,
         takes_reasoning_details=True,
         # https://openrouter.ai/docs/api-reference/completion
         paths=paths("completions"),

@@ -32,8 +32,14 @@ def without_marks(fields: Mapping[str, bytes | None]) -> dict[str, bytes | None]
     if messages:
         changed["messages"] = _encode([_unmark(message) for message in _read(messages)])
     if tools:
-        changed["tools"] = _encode([_without_mark(tool) for tool in _read(tools)])
+        changed["tools"] = _encode([_unmark_tool(tool) for tool in _read(tools)])
     return changed
+
+
+def _unmark_tool(tool: JsonObject) -> JsonObject:
+    if isinstance(function := tool.get("function"), dict):
+        tool["function"] = _without_mark(function)
+    return _without_mark(tool)
 
 
 def _unmark(message: JsonObject) -> JsonObject:

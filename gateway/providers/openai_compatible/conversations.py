@@ -1,7 +1,8 @@
 """Conversations of providers that check them as Mistral does.
 
 The ID of a tool call is nine letters or digits; the assistant speaks between the results of tools
-and the user; a system's message follows neither of them; and a function has parameters.
+and the user; a system's message follows neither of them; a last message of the assistant is marked
+as the beginning of the answer; and a function has parameters.
 https://mistralai.github.io/mistral-common/ and docs.mistral.ai/api (FunctionTool)
 """
 
@@ -15,7 +16,7 @@ import msgspec
 ID_CHARS = 9
 _ID = re.compile(rb'"[A-Za-z0-9]{9}"')
 # What there is to look into in messages, and in tools.
-_CHECKED = re.compile(rb'"tool_call_id"|"system"|"developer"')
+_CHECKED = re.compile(rb'"tool_call_id"|"system"|"developer"|"assistant"')
 _USER, _ASSISTANT, _TOOL, _SYSTEM = (b'"user"', b'"assistant"', b'"tool"', b'"system"')
 _SPOKEN = frozenset({_ASSISTANT, _TOOL})
 _NO_PARAMETERS = msgspec.Raw(b'{"type":"object","properties":{}}')
@@ -46,6 +47,8 @@ def put_in_order(messages: list[Message]) -> list[Message]:
         _shorten_ids(message)
         rest.append(message)
         before = role
+    if before == _ASSISTANT and bytes(rest[-1].get("tool_calls", b"null")) in (b"null", b"[]"):
+        rest[-1] = {**rest[-1], "prefix": msgspec.Raw(b"true")}
     leading = 0
     while leading < len(rest) and bytes(rest[leading].get("role", b"")) == _SYSTEM:
         leading += 1

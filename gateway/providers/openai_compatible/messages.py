@@ -7,9 +7,9 @@ import re
 import msgspec
 
 from gateway.core import reasoning
-from gateway.core.chat import OF_ANSWERS, ChatCall
+from gateway.core.chat import OF_ANSWERS, REFUSAL, ChatCall
 from gateway.providers.catalogue import ProviderKind
-from gateway.providers.openai_compatible import cache_marks, conversations
+from gateway.providers.openai_compatible import cache_marks, conversations, openai_only
 
 THINK, THINK_END = "<think>", "</think>"
 # As callers spell it, the usual spelling first.
@@ -27,7 +27,7 @@ _encode = msgspec.json.encode
 
 def lost_in_messages(call: ChatCall, kind: ProviderKind) -> set[str]:
     """Return the names of fields inside the messages that this kind does not take."""
-    found = set(call.payload.message_fields - OF_ANSWERS)
+    found = set(call.payload.message_fields - OF_ANSWERS - {REFUSAL})
     if kind.takes_reasoning_details:
         found.discard(reasoning.FIELD)
     if kind.takes_cache_control:
@@ -58,6 +58,7 @@ def respell_messages(call: ChatCall, kind: ProviderKind) -> bytes | None:
             _move_reasoning(message, kind)
         for name in lost:
             message.pop(name, None)
+    openai_only.reword(messages, kind)
     return _encode(conversations.put_in_order(messages) if kind.checks_conversations else messages)
 
 
@@ -78,6 +79,8 @@ def _move_reasoning(message: Message, kind: ProviderKind) -> None:
 def _has_words(raw: bytes, kind: ProviderKind) -> bool:
     """Return whether messages have something in them for which they must be looked into."""
     if kind.checks_conversations and conversations.are_checked(raw):
+        return True
+    if openai_only.are_seen(raw, kind):
         return True
     if kind.takes_names:
         return not kind.takes_developer and bool(_DEVELOPER.search(raw))

@@ -25,6 +25,8 @@ from gateway.core.errors import (
 from gateway.core.events import ChatAnswer, Choice, Delta, Finish, StreamEvent
 from gateway.core.grant import Grant
 from gateway.providers.base import Decoder, UpstreamRequest
+from gateway.providers.catalogue import BY_NAME, ProviderKind
+from gateway.providers.openai_compatible import openai_only
 from gateway.providers.openai_compatible.answers import OpenAIDecoder
 from gateway.providers.openai_compatible.chat import OpenAIChat
 from gateway.providers.tgi import grammar
@@ -53,13 +55,13 @@ class TgiChat(OpenAIChat):
                 f"{call.facts.model} does not support tools together with a form of the response.",
                 param="tools",
             )
-        respelled, dropped = _respell(call)
+        respelled, dropped = _respell(call, BY_NAME[target.kind])
         # Its form is the server's already.
         fields = {n: raw for n, raw in respelled.payload.fields.items() if n != grammar.FORMAT}
         return super().check(respelled.with_payload(fields=fields), target) | dropped
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
-        return super().build_request(_respell(call)[0], grant, target)
+        return super().build_request(_respell(call, BY_NAME[target.kind])[0], grant, target)
 
     def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
         answer = super().read_answer(body, request)
@@ -107,7 +109,7 @@ def read_error(status: int, headers: Mapping[str, str], body: bytes) -> Upstream
     return named
 
 
-def _respell(call: ChatCall) -> tuple[ChatCall, set[str]]:
+def _respell(call: ChatCall, kind: ProviderKind) -> tuple[ChatCall, set[str]]:
     """Return the call in the server's words, and the names of what it has none for."""
     fields = dict(call.payload.fields)
     dropped = grammar.respell(fields)
@@ -116,6 +118,8 @@ def _respell(call: ChatCall) -> tuple[ChatCall, set[str]]:
         del fields["top_p"]
     if (stop := fields.get("stop", b"null")).startswith(b'"'):
         fields["stop"] = b"[%b]" % stop
+    if (messages := openai_only.respell(fields["messages"], kind)) is not None:
+        fields["messages"] = messages
     if (messages := separate_calls(fields["messages"])) is not None:
         fields["messages"] = messages
     is_same = fields == call.payload.fields

@@ -312,24 +312,12 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str, str]] = {
     "function": (
         [USER, {"role": "function", "name": "a", "content": "b"}],
         "invalid_request",
-        "messages[1]",
+        "messages[1].name",
     ),
-    "call of a function": (
-        [USER, {"role": "assistant", "function_call": {"name": "a", "arguments": "{}"}}],
+    "function without a result": (
+        [USER, {"role": "assistant", "function_call": {"name": "a", "arguments": "{}"}}, USER],
         "invalid_request",
-        "messages[1].function_call",
-    ),
-    "call of a custom tool": (
-        [
-            USER,
-            {
-                "role": "assistant",
-                "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "b", "input": ""}}],
-            },
-            result("a"),
-        ],
-        "invalid_request",
-        "messages[1].tool_calls[0]",
+        "messages",
     ),
     "picture by http": (
         [{"role": "user", "content": [PICTURE_BY_HTTP]}],

@@ -91,6 +91,14 @@ def test_a_function_without_parameters_gets_none(caller: Caller) -> None:
     assert parameters == [{"type": "object", "properties": {}}, {"type": "object"}]
 
 
+def test_a_last_message_of_the_assistant_is_the_beginning_of_the_answer(caller: Caller) -> None:
+    begun = {"role": "assistant", "content": "{"}
+
+    answer = caller.ask(messages=[ECHO, begun])
+
+    assert messages_of(answer)[-1] == begun | {"prefix": True}
+
+
 @BOTH
 def test_thinking_among_the_parts_of_an_answer_is_reasoning(caller: Caller, stream: bool) -> None:
     script = "script:reasoning=2&tokens=2&reasoning_field=content"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -58,6 +59,7 @@ KINDS = {
     "cited pages": Kind("tokens=2&cites=web", ("anthropic",)),
     "cited documents": Kind("tokens=2&cites=page", ("anthropic",)),
 }
+ECHO: Body = {"role": "user", "content": "script:echo"}
 IMAGE = f"data:image/png;base64,{PNG}"
 MADE_BY_TOOLS: dict[str, list[Body]] = {
     "chat": [
@@ -153,3 +155,132 @@ def test_what_a_tool_of_the_gateway_made_can_be_sent_back(asker: Caller, form: s
     for model in MODELS:
         after = ask(asker, form, model, [question, *MADE_BY_TOOLS[form], next_question])
         assert after.status == 200, (model, after.body)
+
+
+OF_OPENAI: dict[str, list[Body]] = {
+    "a function as it was before tools": [
+        {
+            "role": "assistant",
+            "content": None,
+            "refusal": None,
+            "function_call": {"name": TOOL, "arguments": "{}"},
+        },
+        {"role": "function", "name": TOOL, "content": "Rain."},
+    ],
+    "a custom tool": [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "call_1", "type": "custom", "custom": {"name": TOOL, "input": "Rain?"}}
+            ],
+        },
+        {"role": "tool", "tool_call_id": "call_1", "content": "Rain."},
+    ],
+    "a refusal": [{"role": "assistant", "content": None, "refusal": "Rain."}],
+    "a part that is a refusal": [
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "Rain."}]}
+    ],
+}
+
+
+@pytest.mark.parametrize("turns", OF_OPENAI.values(), ids=[*OF_OPENAI])
+def test_what_openai_alone_has_in_histories_reaches_any_model(
+    asker: Caller, turns: list[Body]
+) -> None:
+    question = {"role": "user", "content": "Rain?"}
+    said = {"role": "assistant", "content": "Yes.", "refusal": None, "audio": None}
+
+    for model in MODELS:
+        after = ask(asker, "chat", model, [question, *turns, said, ECHO])
+
+        assert after.status == 200, (model, after.body)
+        assert "Rain." in after.echo["body_text"], model
+        assert "x-dropped-params" not in after.headers or model == "mistral"
+
+
+def test_what_openai_alone_has_goes_to_openai_as_it_is(asker: Caller) -> None:
+    turns = [{"role": "user", "content": "Rain?"}, *chain(*OF_OPENAI.values()), ECHO]
+
+    answer = ask(asker, "chat", "openai", turns)
+
+    assert json.loads(answer.echo["body_text"])["messages"] == turns
+
+
+def test_what_openai_alone_has_becomes_calls_of_tools_and_text(asker: Caller) -> None:
+    turns = [{"role": "user", "content": "Rain?"}, *chain(*OF_OPENAI.values()), ECHO]
+
+    answer = ask(asker, "chat", "anthropic", turns)
+
+    blocks = [
+        block
+        for message in json.loads(answer.echo["body_text"])["messages"]
+        for block in message["content"]
+    ]
+    used = [block for block in blocks if block["type"] == "tool_use"]
+    results = [block for block in blocks if block["type"] == "tool_result"]
+    assert [block["input"] for block in used] == [{}, {"input": "Rain?"}]
+    assert [block["tool_use_id"] for block in results] == [block["id"] for block in used]
+    assert [block["text"] for block in blocks if block["type"] == "text"] == [
+        "Rain?",
+        "Rain.",
+        "Rain.",
+        "script:echo",
+    ]
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+MARKED: dict[str, tuple[str, Body]] = {
+    "a tool": (
+        "chat",
+        {"messages": [ECHO], "tools": [TOOLS["chat"][0] | MARK]},
+    ),
+    "a function": (
+        "chat",
+        {
+            "messages": [ECHO],
+            "tools": [{"type": "function", "function": TOOLS["chat"][0]["function"] | MARK}],
+        },
+    ),
+    "a part": (
+        "chat",
+        {
+            "messages": [
+                {"role": "system", "content": [{"type": "text", "text": "Hi"} | MARK]},
+                ECHO,
+            ]
+        },
+    ),
+    "a message": ("chat", {"messages": [{"role": "system", "content": "Hi"} | MARK, ECHO]}),
+    "a tool of Anthropic's format": (
+        "messages",
+        {"messages": [ECHO], "tools": [TOOLS["messages"][0] | MARK]},
+    ),
+}
+
+
+@pytest.mark.parametrize("marked", MARKED.values(), ids=[*MARKED])
+@pytest.mark.parametrize("model", ["openai", "mistral", "azure_openai", "tgi"])
+def test_marks_for_the_cache_are_dropped_and_named(
+    asker: Caller, marked: tuple[str, Body], model: str
+) -> None:
+    form, members = marked
+    turns = members["messages"]
+    tools = {"tools": members["tools"]} if "tools" in members else {}
+
+    answer = ask(asker, form, model, turns, **tools)
+
+    assert answer.status == 200, answer.body
+    assert "cache_control" in answer.headers["x-dropped-params"].split(",")
+    said = answer.text if form == "chat" else message_of(answer)["content"][0]["text"]
+    assert "cache_control" not in json.loads(said)["body_text"]
+
+
+def test_a_tool_may_have_a_parameter_of_the_same_name(asker: Caller) -> None:
+    schema = {"type": "object", "properties": {"cache_control": {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": TOOL, "parameters": schema}}]
+
+    answer = ask(asker, "chat", "openai", [ECHO], tools=tools)
+
+    assert "x-dropped-params" not in answer.headers
+    assert json.loads(answer.echo["body_text"])["tools"] == tools
