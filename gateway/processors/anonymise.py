@@ -183,7 +183,9 @@ def answers_in_json(call: ChatCall) -> bool:
     """True for a call whose answer's text is to be JSON."""
     wanted = msgspec.json.decode(call.payload.fields.get("response_format", b"null"))
     is_asked = isinstance(wanted, dict) and wanted.get("type") in ("json_object", "json_schema")
-    return is_asked or call.payload.has("guided_json")
+    constraints = msgspec.json.decode(call.payload.fields.get("structured_outputs", b"null"))
+    is_guided = isinstance(constraints, dict) and constraints.get("json") is not None
+    return is_asked or is_guided or call.payload.has("guided_json")
 
 
 def add_system_text(call: ChatCall, text: str) -> ChatCall:

@@ -16,7 +16,11 @@ PDF = "application/pdf"
 # A part, and where it stands in the request.
 Placed = tuple[JsonObject, str]
 ContentBlock = (
-    schema.TextBlock | schema.ImageBlock | schema.DocumentBlock | schema.SearchResultBlock
+    schema.TextBlock
+    | schema.ImageBlock
+    | schema.DocumentBlock
+    | schema.SearchResultBlock
+    | schema.ToolReferenceBlock
 )
 
 
@@ -28,6 +32,8 @@ def write_block(block: ContentBlock, path: str) -> list[Placed]:
         parts = [_write_image(block.source, f"{path}.source")]
     elif isinstance(block, schema.DocumentBlock):
         parts = _write_document(block, f"{path}.source")
+    elif isinstance(block, schema.ToolReferenceBlock):
+        parts = [(text_part(f"The tool {block.tool_name} is available."), f"{path}.tool_name")]
     else:
         said = [block.title, block.source, BETWEEN.join(text.text for text in block.content)]
         parts = [(text_part("\n".join(said)), f"{path}.content")]

@@ -100,7 +100,15 @@ class ToolUseBlock(Block, tag_field="type", tag="tool_use", kw_only=True):
     input: JsonObject
 
 
-ResultContent = str | list[TextBlock | ImageBlock | DocumentBlock | SearchResultBlock]
+class ToolReferenceBlock(Block, tag_field="type", tag="tool_reference", kw_only=True):
+    """A tool that a search for tools, made by the caller's own tool, has found."""
+
+    tool_name: AnyName
+
+
+ResultContent = (
+    str | list[TextBlock | ImageBlock | DocumentBlock | SearchResultBlock | ToolReferenceBlock]
+)
 
 
 class ToolResultBlock(Block, tag_field="type", tag="tool_result", kw_only=True):

@@ -17,6 +17,7 @@ from gateway.core.reasoning import FIELD, AnyDetail
 from gateway.endpoints.reading import explain_inside
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.encrypted_content import read_encrypted
+from gateway.endpoints.responses.hosted_items import write_hosted
 
 # What stands in the place of a result that has no text.
 FILES_FOLLOW = "(The result follows as a file.)"
@@ -90,7 +91,11 @@ class ConversationReader:
             item = read_item(raw, place)
             if isinstance(item, schema.ItemReference) and item.id in self._stored:
                 item = read_item(self._stored[item.id], place)
-            self._read_item(item, place)
+            if isinstance(item, schema.HostedItem):
+                if text := write_hosted(item):
+                    self._say(text, place)
+            else:
+                self._read_item(item, place)
 
     def finish(self) -> None:
         self._end_results()
@@ -135,12 +140,16 @@ class ConversationReader:
         return self._assistant
 
     def _read_message(self, item: schema.InputAssistantMessage, place: str) -> None:
+        self._say(write_said(item.content), place)
+
+    def _say(self, content: object, place: str) -> None:
+        """Add what an assistant said."""
         turn = self._turn(place)
         if turn.get("content") is not None:
             # Two messages in a turn stay two, unless calls stand between them.
             self._assistant = None
             turn = self._turn(place)
-        turn["content"] = write_said(item.content)
+        turn["content"] = content
 
     def _read_reasoning(self, item: schema.ReasoningItem, place: str) -> None:
         turn = self._turn(place)

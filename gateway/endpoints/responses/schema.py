@@ -130,6 +130,35 @@ class ImageCallItem(Struct, tag_field="type", tag="image_generation_call", kw_on
     id: ItemId | None = None
 
 
+class WebSearchCallItem(Struct, tag_field="type", tag="web_search_call", kw_only=True):
+    """This one and the next four: what a tool of OpenAI's did in an earlier response."""
+
+    action: JsonObject | None = None
+
+
+class FileSearchCallItem(Struct, tag_field="type", tag="file_search_call", kw_only=True):
+    queries: list[str] | None = None
+    results: list[JsonObject] | None = None
+
+
+class CodeCallItem(Struct, tag_field="type", tag="code_interpreter_call", kw_only=True):
+    code: str | None = None
+    outputs: list[JsonObject] | None = None
+
+
+class McpCallItem(Struct, tag_field="type", tag="mcp_call", kw_only=True):
+    name: str
+    arguments: str = ""
+    output: str | None = None
+
+
+class McpListToolsItem(Struct, tag_field="type", tag="mcp_list_tools", kw_only=True):
+    server_label: str | None = None
+
+
+HostedItem = WebSearchCallItem | FileSearchCallItem | CodeCallItem | McpCallItem | McpListToolsItem
+
+
 class ItemReference(Struct, tag_field="type", tag="item_reference"):
     """An item of a stored response."""
 
@@ -143,17 +172,23 @@ TypedItem = (
     | CustomToolCallOutput
     | ReasoningItem
     | ImageCallItem
+    | HostedItem
     | ItemReference
 )
 ITEM_TYPES = frozenset(
     {
+        "code_interpreter_call",
         "custom_tool_call",
         "custom_tool_call_output",
+        "file_search_call",
         "function_call",
         "function_call_output",
         "image_generation_call",
         "item_reference",
+        "mcp_call",
+        "mcp_list_tools",
         "reasoning",
+        "web_search_call",
     }
 )
 

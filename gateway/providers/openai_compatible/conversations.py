@@ -47,8 +47,10 @@ def put_in_order(messages: list[Message]) -> list[Message]:
         _shorten_ids(message)
         rest.append(message)
         before = role
-    if before == _ASSISTANT and bytes(rest[-1].get("tool_calls", b"null")) in (b"null", b"[]"):
-        rest[-1] = {**rest[-1], "prefix": msgspec.Raw(b"true")}
+    last = messages[-1]
+    is_begun = bytes(last.get("role", b"")) == _ASSISTANT
+    if is_begun and bytes(last.get("tool_calls", b"null")) in (b"null", b"[]"):
+        last["prefix"] = msgspec.Raw(b"true")
     leading = 0
     while leading < len(rest) and bytes(rest[leading].get("role", b"")) == _SYSTEM:
         leading += 1

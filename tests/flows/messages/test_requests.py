@@ -173,6 +173,17 @@ def test_results_of_tools_are_messages_of_their_own(other: Messenger) -> None:
     assert messages[3] == {"role": "user", "content": [text("Well?")]}
 
 
+def test_tools_that_a_tool_has_found(claude: Messenger, other: Messenger) -> None:
+    found = result([{"type": "tool_reference", "tool_name": "look_up"}])
+    turns = [*said_by_tools(found), {"role": "assistant", "content": "Well."}]
+
+    native = claude.echoed(*turns, tools=[TOOL | {"defer_loading": True}])
+    told = other.echoed(*turns, tools=[TOOL | {"defer_loading": True}])
+
+    assert native["messages"][2]["content"] == [found]
+    assert told["messages"][2]["content"] == "The tool look_up is available."
+
+
 def test_a_tool_that_failed_says_so(other: Messenger) -> None:
     messages = other.echoed(*said_by_tools(result("gone", is_error=True)), tools=[TOOL])["messages"]
 

@@ -18,7 +18,7 @@ from tests.flows.responses.asking import events_of
 from tests.flows.site import NUSD_PER_USD, Site
 
 MODELS = {dialect.name: dialect.model for dialect in DIALECTS}
-TOOLS = {
+TOOLS: dict[str, list[Body]] = {
     "chat": [{"type": "function", "function": {"name": TOOL, "parameters": TOOL_SCHEMA}}],
     "messages": [{"name": TOOL, "input_schema": TOOL_SCHEMA}],
     "responses": [{"type": "function", "name": TOOL, "parameters": TOOL_SCHEMA, "strict": True}],

@@ -107,6 +107,27 @@ def test_values_are_redacted_and_come_back(faulty_site: Site, caller: Caller, wa
     assert f", {PIN}, " not in stored["response"]
 
 
+@pytest.mark.parametrize("name", ["guided_json", "structured_outputs"])
+def test_an_answer_by_a_schema_stays_json(faulty_site: Site, caller: Caller, name: str) -> None:
+    # vLLM gets the constraint as it is, and so the fake writes what its script says.
+    server, model = f"hay-{uuid4()}", f"hay-{uuid4()}"
+    url = faulty_site.upstream.base_url
+    faulty_site.office.do("provider", name=server, kind="vllm", base_url=url)
+    faulty_site.add_model(model, provider=server, native_model="fake")
+    quoted = 'Xander "X" Quillfeather'
+    asked = {"type": "object"}
+    data = {"customer": {"name": quoted}}
+
+    answer = caller.ask(
+        'script:noted&text={"name":"%3CINF_HAY_PERSON_1%3E"}',
+        model=model,
+        inferada=haystack(schema=SCHEMA, data=data),
+        **{name: asked if name == "guided_json" else {"json": asked}},
+    )
+
+    assert json.loads(answer.text) == {"name": quoted}
+
+
 def test_a_flag_holds_for_what_is_below_it(faulty_site: Site, caller: Caller) -> None:
     schema = {
         "redact": "SECRET",

@@ -47,7 +47,7 @@ def test_instructions_and_roles(caller: Caller) -> None:
         {"role": "user", "content": [{"type": "text", "text": "hello"}]},
         {
             "role": "assistant",
-            "content": [{"type": "text", "text": "hi"}, {"type": "refusal", "refusal": "no"}],
+            "content": [{"type": "text", "text": "hi"}, {"type": "text", "text": "no"}],
         },
     ]
 
@@ -78,6 +78,46 @@ def test_a_turn_of_the_model_is_one_message(caller: Caller) -> None:
     assert [call["id"] for call in turn["tool_calls"]] == ["call_1", "call_2"]
     assert messages[2] == {"role": "tool", "tool_call_id": "call_1", "content": "rain"}
     assert messages[3]["content"] == [{"type": "text", "text": "sun"}]
+
+
+def test_what_tools_of_openai_did_is_told_in_words(caller: Caller) -> None:
+    given = [
+        {"role": "user", "content": "Look it up."},
+        {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": []},
+        {
+            "type": "web_search_call",
+            "id": "ws_1",
+            "status": "completed",
+            "action": {"type": "search", "query": "rain"},
+        },
+        {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["a"]},
+        {
+            "type": "code_interpreter_call",
+            "id": "ci_1",
+            "status": "completed",
+            "container_id": "c",
+            "code": "1 + 1",
+            "outputs": [{"type": "logs", "logs": "2"}],
+        },
+        {
+            "type": "mcp_call",
+            "id": "mcp_1",
+            "server_label": "s",
+            "name": "ask",
+            "arguments": "{}",
+            "output": "sun",
+        },
+    ]
+
+    messages = sent(caller, given)["messages"]
+
+    assert [message["content"] for message in messages[1:-1]] == [
+        '[web_search: {"type":"search","query":"rain"}]',
+        '[file_search: ["a"]]',
+        '[code_interpreter: 1 + 1]\n[Result of code_interpreter: [{"type":"logs","logs":"2"}]]',
+        "[ask: {}]\n[Result of ask: sun]",
+    ]
+    assert {message["role"] for message in messages[1:-1]} == {"assistant"}
 
 
 def test_pictures_that_tools_return_follow_their_results(caller: Caller) -> None:

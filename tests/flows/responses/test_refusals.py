@@ -46,7 +46,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "input[1].type",
     ),
     "an item of a hosted tool": (
-        {"input": [USER, {"type": "web_search_call", "id": "ws_1"}]},
+        {"input": [USER, {"type": "computer_call", "id": "cu_1"}]},
         "unsupported_parameter",
         "input[1].type",
     ),
