@@ -36,9 +36,8 @@ class Visitor:
     def post(self, path: str, form: dict[str, str], *, page: str = "") -> int:
         """Open the page (the path itself, where none is named), and send its form."""
         self.get(page or path)
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.text)
-        sent = form | ({"csrfmiddlewaretoken": token[1]} if token else {})
-        return self._ask("POST", path, urlencode(sent))
+        tokens = re.findall(r'name="(csrfmiddlewaretoken|token)" value="([^"]+)"', self.text)
+        return self._ask("POST", path, urlencode(dict(tokens) | form))
 
     def sign_in(self, email: str, password: str = PASSWORD) -> bool:
         self.post("/sign-in", {"login": email, "password": password})

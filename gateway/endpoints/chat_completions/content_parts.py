@@ -48,6 +48,10 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     pictures: tuple[Picture, ...] = ()
 
 
+# Of a prompt that is nothing but text.
+NO_BLOCKS = Blocks(needs=frozenset(), respelled={})
+
+
 def read_blocks(messages: Sequence[schema.Message], rules: Rules = USUAL) -> Blocks:
     """Check every block. Raises RequestError with the block's path."""
     needs: set[str] = set()

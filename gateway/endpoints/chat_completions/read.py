@@ -12,11 +12,9 @@ from typing import Any
 import msgspec
 
 from gateway.core import reasoning
-from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, CallFacts
 from gateway.core.chat import OF_ANSWERS, REFUSAL, ChatCall, ChatRequest
 from gateway.core.errors import RequestError
-from gateway.core.files import Attachment
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.core.server_tools import WantedTool
@@ -27,7 +25,7 @@ from gateway.core.token_bounds import (
     least_tokens,
 )
 from gateway.endpoints.chat_completions import cache_marks, guided_decoding, schema
-from gateway.endpoints.chat_completions.content_parts import read_blocks, respell
+from gateway.endpoints.chat_completions.content_parts import NO_BLOCKS, read_blocks, respell
 from gateway.endpoints.chat_completions.request_rules import check_rules
 from gateway.endpoints.chat_completions.requested_steps import read_processors
 from gateway.endpoints.chat_completions.response_format import read_format
@@ -53,6 +51,7 @@ LONG = 256 * 1024
 MANY_MESSAGES = 8
 # What earlier answers bring along that not every provider takes.
 OF_EARLIER = (reasoning.FIELD, "reasoning", "reasoning_content", *sorted(OF_ANSWERS))
+NO_FIELDS: frozenset[str] = frozenset()
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 
 
@@ -76,17 +75,11 @@ def read_call(
         _check_fields(request, fields, unknown)
     if request.user and rules.user_secret:
         fields["user"] = write_alias(request.user, rules)
-    needs: frozenset[str] = frozenset()
-    message_fields: frozenset[str] = frozenset()
-    files: tuple[Attachment, ...] = ()
-    media_urls: tuple[tuple[str, str], ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    message_fields, blocks = NO_FIELDS, NO_BLOCKS
     bound_tokens = _bound_plain(request.messages)
     if bound_tokens is None:
         message_fields = _check_assistant_messages(request)
         blocks = read_blocks(request.messages, rules)
-        needs, files = blocks.needs, blocks.files
-        media_urls, pictures = blocks.media_urls, blocks.pictures
         if blocks.respelled:
             fields["messages"] = respell(fields["messages"], blocks)
         bound_tokens = bound_messages(request.messages) + blocks.bound_tokens
@@ -105,7 +98,7 @@ def read_call(
     payload = ChatRequest(
         fields=fields,
         unknown=unknown,
-        needs=needs,
+        needs=blocks.needs,
         message_fields=message_fields | cache_marks.marks_in(body, fields),
         n=request.n or 1,
         messages=request.messages,
@@ -114,9 +107,9 @@ def read_call(
         if request.max_completion_tokens is None
         else _smaller(request.max_completion_tokens, request.max_tokens),
         prompt_tokens_bound=bound_tokens + bound_fields(fields),
-        files=files,
-        media_urls=media_urls,
-        pictures=pictures,
+        files=blocks.files,
+        media_urls=blocks.media_urls,
+        pictures=blocks.pictures,
         processors=read_processors(request.inferada) if request.inferada is not None else (),
         server_tools=_read_plugins(request) if request.plugins else (),
     )
