@@ -6,7 +6,6 @@ have other data.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -32,7 +31,7 @@ from gateway.processors.pii_types import LANGUAGES
 from gateway.processors.placeholders import Found, Placeholders
 from gateway.processors.restoring import Restorer, RestoreStep
 from gateway.processors.results import read_results
-from gateway.processors.texts import LONG_BYTES, read_texts
+from gateway.processors.texts import beside_the_loop, is_long, read_texts
 
 NAME = "anonymise"
 NOTE = (
@@ -88,8 +87,7 @@ class Anonymise(Processor):
         def write() -> tuple[Placeholders, list[str]]:
             return write_placeholders(call, written, found, context.taken_out)
 
-        is_long = len(call.payload.fields["messages"]) >= LONG_BYTES
-        placeholders, replaced = await asyncio.to_thread(write) if is_long else write()
+        placeholders, replaced = await beside_the_loop(write, is_long=is_long(call))
         if not placeholders.given and not placeholders.shared and not has_tools:
             return Processed(call, None, report)
         note_found(report, placeholders, types_of(found))

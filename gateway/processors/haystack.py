@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
@@ -29,7 +28,7 @@ from gateway.processors.pii_search import SearchSettings, read_search, search_te
 from gateway.processors.pii_types import LANGUAGES
 from gateway.processors.placeholders import PREFIX, Found, Placeholders
 from gateway.processors.restoring import Restorer, RestoreStep
-from gateway.processors.texts import LONG_BYTES
+from gateway.processors.texts import LONG_BYTES, beside_the_loop
 
 NAME = "haystack"
 FORM = f"<{PREFIX}_HAY_{{}}_{{}}>"
@@ -173,7 +172,7 @@ async def attach(
         return write_tree(tree, form, lambda value: msgspec.json.encode(value).decode())
 
     is_long = len(call.payload.fields["inferada"]) >= LONG_BYTES
-    block = await asyncio.to_thread(write) if is_long else write()
+    block = await beside_the_loop(write, is_long=is_long)
     about = f"{ABOUT} {NOTE}" if has_placeholders else ABOUT
     return add_system_text(done, f"{about}\n{block}")
 

@@ -5,16 +5,15 @@ It fails closed: where a processor fails, nothing of them goes on, and the call 
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter_ns
 
 from gateway.core.errors import GatewayError
 from gateway.core.processing import Processing, ProcessorReport
 from gateway.core.processor_errors import ProcessorFailure
 from gateway.core.result_steps import CheckedResults, ResultStep
-from gateway.processors.texts import LONG_BYTES, MessageTexts, T
+from gateway.processors.texts import LONG_BYTES, MessageTexts, beside_the_loop
 
 logger = logging.getLogger(__name__)
 
@@ -89,11 +88,6 @@ async def read_results(results: Sequence[str]) -> ResultTexts:
 
 def is_long(results: Sequence[str]) -> bool:
     return sum(map(len, results)) >= LONG_BYTES
-
-
-async def beside_the_loop(work: Callable[[], T], *, is_long: bool) -> T:
-    """Do the work, in a thread where there is much of it."""
-    return await asyncio.to_thread(work) if is_long else work()
 
 
 def place_of(param: str) -> int:

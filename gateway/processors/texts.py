@@ -243,7 +243,7 @@ class RequestTexts(MessageTexts):
         changed = [(one.text, text) for one, text in zip(self.found, texts, strict=True)]
         if all(old == new for old, new in changed):
             return self._call
-        return await _beside_the_loop(self._call, lambda: self._write_call(texts))
+        return await beside_the_loop(lambda: self._write_call(texts), is_long=is_long(self._call))
 
     def _write_call(self, texts: Sequence[str]) -> ChatCall:
         replaced, names = self.write(texts)
@@ -268,14 +268,16 @@ class RequestTexts(MessageTexts):
 
 async def read_texts(call: ChatCall) -> RequestTexts:
     """Return the texts of a call."""
-    return await _beside_the_loop(call, lambda: RequestTexts(call))
+    return await beside_the_loop(lambda: RequestTexts(call), is_long=is_long(call))
 
 
-async def _beside_the_loop(call: ChatCall, work: Callable[[], T]) -> T:
-    """Do the work, for long messages in a thread."""
-    if len(call.payload.fields["messages"]) < LONG_BYTES:
-        return work()
-    return await asyncio.to_thread(work)
+def is_long(call: ChatCall) -> bool:
+    return len(call.payload.fields["messages"]) >= LONG_BYTES
+
+
+async def beside_the_loop(work: Callable[[], T], *, is_long: bool) -> T:
+    """Do the work, in a thread where there is much of it."""
+    return await asyncio.to_thread(work) if is_long else work()
 
 
 def read_text_file(data: object) -> str | None:
