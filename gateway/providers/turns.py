@@ -12,10 +12,20 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from gateway.core.chat import ToolResult
+from msgspec.structs import replace
+
+from gateway.core.chat import Message, ToolResult
 from gateway.core.errors import RequestError
 
 Block = dict[str, object]
+
+
+def with_user(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return messages of which one is no system's, as every strict dialect wants: where there is
+    none, the last one is taken for the user's, because it is what the model is to answer."""
+    if not messages or any(message.role != "system" for message in messages):
+        return messages
+    return [*messages[:-1], replace(messages[-1], role="user")]
 
 
 class Turn(TypedDict):

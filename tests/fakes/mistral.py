@@ -93,8 +93,9 @@ def _refuse_order(messages: list[Body]) -> None:
         before = role
     if open_calls:
         raise Refused("Not the same number of function calls and responses")
-    if before == "assistant" and not messages[-1].get("prefix"):
+    is_begun = before == "assistant" and messages[-1].get("prefix")
+    if before not in ("user", "tool") and not is_begun:
         raise Refused(
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
-            "assistant"
+            f"{before}"
         )

@@ -17,7 +17,7 @@ from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
 from gateway.core.reasoning import ANTHROPIC
 from gateway.core.tool_arguments import read_arguments
 from gateway.providers.anthropic.content import Block, mark, tidy_name, write_blocks
-from gateway.providers.turns import Turns
+from gateway.providers.turns import Turns, with_user
 
 BETWEEN = "\n\n"
 THOUGHTS = ("thinking", "redacted_thinking")
@@ -35,7 +35,7 @@ class Conversation(msgspec.Struct, kw_only=True):
 def translate(messages: Sequence[Message]) -> Conversation:
     """Return the messages as the API wants them. Raises RequestError with the message's path."""
     writer = _Writer()
-    for message in messages:
+    for message in with_user(messages):
         writer.add(message)
     return writer.finish()
 

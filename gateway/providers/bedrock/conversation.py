@@ -16,7 +16,7 @@ from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
 from gateway.core.tool_arguments import read_arguments
 from gateway.providers.anthropic.content import tidy_name
 from gateway.providers.bedrock.content import THOUGHT, ContentWriter, is_own, mark
-from gateway.providers.turns import Block, Turns
+from gateway.providers.turns import Block, Turns, with_user
 
 MAX_ID_CHARS = MAX_NAME_CHARS = 64
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_.:-]")
@@ -34,7 +34,7 @@ class Conversation(msgspec.Struct, kw_only=True):
 def translate(messages: Sequence[Message]) -> Conversation:
     """Return the messages as the API wants them. Raises RequestError with the message's path."""
     writer = _Writer()
-    for message in messages:
+    for message in with_user(messages):
         writer.add(message)
     return writer.finish()
 

@@ -27,6 +27,7 @@ from gateway.core.chat import (
 )
 from gateway.core.errors import AudioNotSupported, InvalidFile, RequestError
 from gateway.media.media_types import PDF
+from gateway.providers.turns import with_user
 
 Block = dict[str, object]
 BETWEEN = "\n\n"
@@ -45,7 +46,7 @@ def translate(messages: Sequence[Message], *, thinks: bool) -> Conversation:
     Raises RequestError, InvalidFile or AudioNotSupported with the path of what cannot be said.
     """
     said = Conversation([], [])
-    for message in messages:
+    for message in with_user(messages):
         match message.role:
             case "user":
                 content = _write_user(message.parts, said.documents)

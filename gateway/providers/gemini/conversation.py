@@ -20,6 +20,7 @@ from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
 from gateway.core.errors import RequestError
 from gateway.core.tool_arguments import read_arguments
 from gateway.providers.gemini.content import Part, write_parts
+from gateway.providers.turns import with_user
 
 BETWEEN = "\n\n"
 MAX_NAME_CHARS = 128
@@ -55,7 +56,7 @@ def translate(
     wants_signatures: the model refuses calls without. needs_type: as in write_parts.
     """
     writer = _Writer(wants_signatures=wants_signatures, needs_type=needs_type)
-    for message in messages:
+    for message in with_user(messages):
         writer.add(message)
     return writer.finish()
 

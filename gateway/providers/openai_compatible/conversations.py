@@ -1,8 +1,9 @@
 """Conversations of providers that check them as Mistral does.
 
-The ID of a tool call is nine letters or digits; the assistant speaks between the results of tools
-and the user; a system's message follows neither of them; a last message of the assistant is marked
-as the beginning of the answer; and a function has parameters.
+The ID of a tool call is nine letters or digits; results of tools follow their calls; the assistant
+speaks between them and the user; a system's message follows neither of them and is not the last; a
+last message of the assistant is marked as the beginning of the answer; and a function has
+parameters.
 https://mistralai.github.io/mistral-common/ and docs.mistral.ai/api (FunctionTool)
 """
 
@@ -37,6 +38,8 @@ def put_in_order(messages: list[Message]) -> list[Message]:
     late: list[Message] = []
     rest: list[Message] = []
     before = b""
+    messages = _with_results_first(messages)
+    _have_user_ask(messages)
     for message in messages:
         role = bytes(message.get("role", b""))
         if role == _SYSTEM and before in _SPOKEN:
@@ -55,6 +58,29 @@ def put_in_order(messages: list[Message]) -> list[Message]:
     while leading < len(rest) and bytes(rest[leading].get("role", b"")) == _SYSTEM:
         leading += 1
     return [*rest[:leading], *late, *rest[leading:]]
+
+
+def _with_results_first(messages: list[Message]) -> list[Message]:
+    """Return messages in which nothing stands between the calls of an answer and their results."""
+    ordered: list[Message] = []
+    behind_results: int | None = None
+    for message in messages:
+        role = bytes(message.get("role", b""))
+        if role == _TOOL and behind_results is not None:
+            ordered.insert(behind_results, message)
+            behind_results += 1
+            continue
+        ordered.append(message)
+        if role == _ASSISTANT:
+            behind_results = len(ordered)
+    return ordered
+
+
+def _have_user_ask(messages: list[Message]) -> None:
+    """Make a system's message at the end the user's, unless results of tools are to be answered."""
+    roles = [bytes(message.get("role", b"")) for message in messages[-2:]]
+    if roles[-1:] == [_SYSTEM] and roles[0] != _TOOL:
+        messages[-1]["role"] = msgspec.Raw(_USER)
 
 
 def complete_tools(raw: bytes) -> bytes | None:

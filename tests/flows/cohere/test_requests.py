@@ -185,6 +185,6 @@ def test_what_would_change_the_answer_is_refused(
 
 
 def test_a_conversation_needs_a_question(cohere: Caller) -> None:
-    answer = cohere.ask(messages=[{"role": "system", "content": "Be brief."}])
+    answer = cohere.ask(messages=[{"role": "assistant", "content": "Yes."}])
 
     assert (answer.status, answer.error["param"]) == (400, "messages")

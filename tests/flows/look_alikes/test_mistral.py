@@ -59,6 +59,22 @@ def test_the_assistant_speaks_between_results_and_the_user(caller: Caller) -> No
     assert messages_of(answer)[7] == {"role": "assistant", "content": "OK."}
 
 
+def test_results_come_before_what_the_user_said_between_them(caller: Caller) -> None:
+    turn = [WELL, call("call_1", "call_2"), result("call_1"), WELL, result("call_2")]
+
+    answer = caller.ask(messages=[*turn, ECHO])
+
+    roles = [message["role"] for message in messages_of(answer)]
+    assert roles == ["user", "assistant", "tool", "tool", "assistant", "user", "user"]
+
+
+@pytest.mark.parametrize("before", [[], [WELL, {"role": "assistant", "content": "Yes."}]])
+def test_what_the_system_says_last_is_answered(caller: Caller, before: list[Any]) -> None:
+    answer = caller.ask(messages=[*before, ECHO | {"role": "system"}])
+
+    assert messages_of(answer)[-1] == ECHO
+
+
 @pytest.mark.parametrize("role", ["system", "developer"])
 def test_what_the_system_says_late_comes_first(caller: Caller, role: str) -> None:
     said = {"role": "assistant", "content": "Yes."}

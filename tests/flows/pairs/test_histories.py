@@ -284,3 +284,10 @@ def test_a_tool_may_have_a_parameter_of_the_same_name(asker: Caller) -> None:
 
     assert "x-dropped-params" not in answer.headers
     assert json.loads(answer.echo["body_text"])["tools"] == tools
+
+
+@pytest.mark.parametrize("form", ["chat", "responses"])
+def test_a_system_message_alone_is_answered(asker: Caller, form: str) -> None:
+    for model in MODELS:
+        answer = ask(asker, form, model, [{"role": "system", "content": "Tell a joke."}])
+        assert answer.status == 200, (model, answer.body)

@@ -172,7 +172,7 @@ def claude(site: Site) -> Caller:
             "The tool call call_1 has no result after it.",
         ),
         (
-            [{"role": "system", "content": "Be brief."}],
+            [{"role": "system", "content": "Be brief."}, {"role": "user", "content": " "}],
             "input",
             "There is no user message with content in input.",
         ),
