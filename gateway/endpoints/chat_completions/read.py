@@ -24,8 +24,8 @@ from gateway.core.token_bounds import (
     bound_tokens,
     least_tokens,
 )
-from gateway.endpoints.chat_completions import cache_marks, guided_decoding, schema
-from gateway.endpoints.chat_completions.content_parts import NO_BLOCKS, read_blocks, respell
+from gateway.endpoints.chat_completions import cache_marks, guided_decoding, schema, tool_files
+from gateway.endpoints.chat_completions.content_parts import NO_BLOCKS, Blocks, read_blocks, respell
 from gateway.endpoints.chat_completions.request_rules import check_rules
 from gateway.endpoints.chat_completions.requested_steps import read_processors
 from gateway.endpoints.chat_completions.response_format import read_format
@@ -78,10 +78,10 @@ def read_call(
     message_fields, blocks = NO_FIELDS, NO_BLOCKS
     bound_tokens = _bound_plain(request.messages)
     if bound_tokens is None:
+        if tool_files.are_in(request.messages):
+            return tool_files.read_moved(body, raws, lambda b: read_call(b, head, profile, rules))
         message_fields = _check_assistant_messages(request)
-        blocks = read_blocks(request.messages, rules)
-        if blocks.respelled:
-            fields["messages"] = respell(fields["messages"], blocks)
+        blocks = _read_blocks(request, fields, rules)
         bound_tokens = bound_messages(request.messages) + blocks.bound_tokens
     facts = CallFacts(
         model=request.model,
@@ -114,6 +114,14 @@ def read_call(
         server_tools=_read_plugins(request) if request.plugins else (),
     )
     return Call(facts, payload)
+
+
+def _read_blocks(request: ChatCompletionRequest, fields: dict[str, bytes], rules: Rules) -> Blocks:
+    """Return what the parts of the messages come to, which have the normal form then."""
+    blocks = read_blocks(request.messages, rules)
+    if blocks.respelled:
+        fields["messages"] = respell(fields["messages"], blocks)
+    return blocks
 
 
 def _read_plugins(request: ChatCompletionRequest) -> tuple[WantedTool, ...]:

@@ -150,7 +150,9 @@ class AssistantMessage(Struct, tag_field="role", tag="assistant", kw_only=True):
 
 
 class ToolMessage(Struct, tag_field="role", tag="tool"):
-    content: Text
+    """The result of a tool. Files in it are sent as the user's, after all results of the turn."""
+
+    content: str | Annotated[list[Part], Meta(min_length=1)]
     tool_call_id: Annotated[str, Meta(min_length=1)]
 
 
