@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from celery import shared_task
 from django.core.management import call_command
 
 from accounts.ledger_days import add_up_ledger
+from gateway.background_task import background_task
 from gateway.database.partitions import make_partitions
 from gateway.services.batches.working import BatchWork
 from gateway.services.checkpointing import checkpoint
@@ -28,7 +28,7 @@ _reaper = Reaper(journals_elsewhere=is_database_shared())
 _batch_work = BatchWork()
 
 
-@shared_task(name="gateway.reap")
+@background_task("gateway.reap")
 def reap_task() -> None:
     """Settle what dead server processes left behind, also while no other process serves.
 
@@ -39,7 +39,7 @@ def reap_task() -> None:
     _reaper.run()
 
 
-@shared_task(name="gateway.prove")
+@background_task("gateway.prove")
 def prove_task() -> None:
     """Check the ledger and record the verdict for the dashboard."""
     proof = prove_what_is_due() if hold_lease() else None
@@ -50,7 +50,7 @@ def prove_task() -> None:
         log.error("the ledger does not add up: run `manage.py prove` for details")
 
 
-@shared_task(name="gateway.roll_up")
+@background_task("gateway.roll_up")
 def roll_up_task() -> None:
     """Add the totals of quarters of an hour up to those of hours and days, and errors of calls
     that are older than their totals."""
@@ -59,47 +59,47 @@ def roll_up_task() -> None:
         backfill_errors()
 
 
-@shared_task(name="gateway.add_up_ledger")
+@background_task("gateway.add_up_ledger")
 def add_up_ledger_task() -> None:
     """Add usage in the ledger up to one row a day and key."""
     if hold_lease():
         add_up_ledger()
 
 
-@shared_task(name="gateway.ask_versions")
+@background_task("gateway.ask_versions")
 def ask_versions_task() -> None:
     """Ask vLLM servers for their versions, each once an hour."""
     if hold_lease():
         ask_versions()
 
 
-@shared_task(name="gateway.clean_files")
+@background_task("gateway.clean_files")
 def clean_files_task() -> None:
     """Delete expired files, and what is left of uploads that never came to their end."""
     if hold_lease():
         clean_in_background(looks_for_orphans=False)
 
 
-@shared_task(name="gateway.find_orphans")
+@background_task("gateway.find_orphans")
 def find_orphans_task() -> None:
     """Delete bytes of files that no row knows."""
     if hold_lease():
         clean_in_background(looks_for_orphans=True)
 
 
-@shared_task(name="gateway.work_on_batches")
+@background_task("gateway.work_on_batches")
 def work_on_batches_task() -> None:
     """Make the requests of batches: on every host, each batch on one of them."""
     _batch_work.run()
 
 
-@shared_task(name="gateway.checkpoint")
+@background_task("gateway.checkpoint")
 def checkpoint_task() -> None:
     """Empty SQLite's write-ahead log when it has grown."""
     checkpoint()
 
 
-@shared_task(name="gateway.prune")
+@background_task("gateway.prune")
 def prune_task() -> None:
     """Delete what has outlived its use, sessions included."""
     if hold_lease():

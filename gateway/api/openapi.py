@@ -19,11 +19,13 @@ from typing import Any, cast
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
+from drf_spectacular.drainage import set_override
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 
 import gateway
+from gateway.api.authentication import KeyAuthentication
 from gateway.api.errors import READS, json_error
 from gateway.api.files import SCOPE as FILES_SCOPE
 from gateway.api.schemas.anthropic_files import (
@@ -142,6 +144,9 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
         scope = getattr(auto_schema.view, "scope", "")
         return {self.name: [scope] if scope else []}
 
+
+# Its subclasses are the same scheme, of which drf-spectacular would warn on standard error.
+set_override(KeyAuthentication, "suppress_collision_warning", True)
 
 # drf-spectacular finds its parts while it writes its first document, and not for two at a time.
 _one_at_a_time = Lock()

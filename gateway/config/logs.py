@@ -12,6 +12,8 @@ _SECRET = re.compile(
     r"|(?i:(?<=authorization: )|(?<=x-api-key: ))[^\s\"']+"
 )
 HIDDEN = "[hidden]"
+# Everything that str.splitlines breaks a line at, with the spaces around it.
+_LINE_ENDS = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+\s*")
 # uvicorn gives them handlers of its own, which write text.
 SERVER_LOGGERS = ("uvicorn", "uvicorn.error", "uvicorn.access")
 
@@ -30,7 +32,11 @@ def logging_config(level: str, form: str) -> dict[str, object]:
     if form == "json":
         loggers |= {name: {"handlers": [], "propagate": True} for name in SERVER_LOGGERS}
     formatters: dict[str, object] = {
-        "text": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+        "text": {
+            "()": "gateway.config.logs.OneLine",
+            "fmt": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        },
         # It takes 5 MB to import.
         "json": {"()": "gateway.config.json_logs.make_formatter"},
     }
@@ -53,6 +59,13 @@ def logging_config(level: str, form: str) -> dict[str, object]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": loggers,
     }
+
+
+class OneLine(logging.Formatter):
+    """Writes a message on one line, also that of a library which has several. Tracebacks follow."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
+        return _LINE_ENDS.sub(" ", super().formatMessage(record).strip())
 
 
 class HideSecrets(logging.Filter):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import logging
+from typing import cast
 
 import pytest
 
-from gateway.config.logs import HideSecrets
+from gateway.config.logs import HideSecrets, OneLine, logging_config
 
 SECRET = "sk-gw-abcDEF123456_-7890abcdefghijklmnopqrstuv"
 
@@ -61,3 +62,16 @@ def test_other_lines_stay_as_they_are(log: logging.Logger, output: io.StringIO) 
     log.warning("reaped %d calls of %s", 3, "risk-free-process")
 
     assert output.getvalue() == "reaped 3 calls of risk-free-process\n"
+
+
+def test_a_message_of_several_lines_is_one() -> None:
+    formatters = cast(dict[str, dict[str, str]], logging_config("WARNING", "text")["formatters"])
+    wanted = formatters["text"]
+    assert wanted.pop("()") == "gateway.config.logs.OneLine"
+    record = logging.LogRecord(
+        "a", logging.ERROR, "", 0, "it failed:\n\tno\u2028answer\n", (), None
+    )
+
+    said = OneLine(**wanted).format(record)  # type: ignore[arg-type]
+
+    assert said.endswith("ERROR a: it failed: no answer")
