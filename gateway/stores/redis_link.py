@@ -34,6 +34,8 @@ CONNECT_S = 1.0
 # A command is given up when it was seen unanswered so often, half a `wait_s` apart: our own loop
 # may have been late, and then the answer is here at the next look.
 LOOKS = 3
+# What is written to see whether Redis takes writes, and how long it stays.
+PROBE_KEY, PROBE_MS = "tollhouse:probe", 1000
 
 
 class Listener(Protocol):
@@ -153,7 +155,8 @@ class RedisLink:
         self._listener.on_up()
 
     async def _greet(self, connection: RedisConnection) -> None:
-        """Say who we are, bring the scripts, and see that it all is answered promptly."""
+        """Say who we are, bring the scripts, and see that it all is answered promptly and that
+        Redis takes writes."""
         address = self._address
         hello: tuple[Part, ...] = ("HELLO", 3)
         if address.password:
@@ -164,6 +167,8 @@ class RedisLink:
         commands.append(("CLIENT", "SETNAME", "tollhouse"))
         commands += [("SCRIPT", "LOAD", script.text) for script in SCRIPTS]
         await self._ask(connection, max(4 * self._wait_s, 0.2), *commands)
+        # One that is full, or a replica, answers all of this and then refuses every script.
+        await self._ask(connection, self._wait_s, ("SET", PROBE_KEY, self._name, "PX", PROBE_MS))
         # SUBSCRIBE is answered by a push, not in turn.
         connection.send_unanswered("SUBSCRIBE", WAKE_CHANNEL + self._name)
         await self._ask(connection, self._wait_s, ("PING",))
