@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error as DatabaseError
 
 from accounts.ledger import LedgerError
+from accounts.management.foreign_tables import check_file_is_ours
 from accounts.management.limit_options import OPTION_NAMES
 
 ACTOR = "command"
@@ -72,6 +73,13 @@ class JsonCommand(BaseCommand):
     def run_from_argv(self, argv: list[str]) -> None:
         self._typed = True
         super().run_from_argv(argv)
+
+    def execute(self, *arguments: Any, **options: Any) -> str | None:
+        try:
+            check_file_is_ours()
+        except CommandError as error:
+            self._fail(str(error), as_json=options.get("json", False))
+        return super().execute(*arguments, **options)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Answer with one JSON object.")

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from django.apps import apps
 from django.conf import settings
 from django.core.checks import Error, Tags, run_checks
 from django.db import DatabaseError, connection
@@ -18,6 +17,12 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from accounts.management.foreign_tables import (
+    OUR_APP,
+    find_foreign_tables,
+    our_tables,
+    say_foreign_tables,
+)
 from gateway.config.database_url import FILE_NAME, describe_database
 from gateway.config.home import note_use, signs_of_use
 from gateway.database.lock import PREPARING, locked
@@ -130,6 +135,7 @@ def make_database(*, is_wanted: bool = False) -> None:
             _check_for_left_behind()
         note_use(settings.HOME)
         return
+    check_is_not_of_others()
     signs = signs_of_use(settings.HOME)
     if file.exists() and file.stat().st_size == 0:
         # A first start that was cut short has made this file and the secrets, and nothing else.
@@ -164,20 +170,18 @@ def _check_for_left_behind() -> None:
 def check_is_not_of_others() -> None:
     """Raises CannotStart when the database has tables, and none of them are ours: backups and
     restores are of whole databases."""
-    if any(app in OUR_APPS for app, _ in applied_migrations()):
+    if settings.DATABASE_FILE is not None:
+        others = find_foreign_tables(settings.DATABASE_FILE)
+    elif any(app == OUR_APP for app, _ in applied_migrations()):
         return
-    ours = {model._meta.db_table for model in apps.get_models(include_auto_created=True)}
-    with connection.cursor() as cursor:
-        cursor.execute(_TABLES_OF_EXTENSIONS)
-        ours.update(name for (name,) in cursor.fetchall())
-    ours.add(MigrationRecorder.Migration._meta.db_table)
-    others = sorted(set(connection.introspection.table_names()) - ours)
+    else:
+        ours = our_tables()
+        with connection.cursor() as cursor:
+            cursor.execute(_TABLES_OF_EXTENSIONS)
+            ours.update(name for (name,) in cursor.fetchall())
+        others = sorted(set(connection.introspection.table_names()) - ours)
     if others:
-        names = ", ".join(others[:3]) + (", …" if len(others) > 3 else "")
-        raise CannotStart(
-            f"The database {_name()} has tables of another program: {names}. Create an empty "
-            "database for Tollhouse, and name it with DATABASE_URL."
-        )
+        raise CannotStart(say_foreign_tables(_name(), others))
 
 
 def check_settings() -> None:
@@ -219,6 +223,7 @@ def check_database_is_current() -> None:
     """Raises CannotStart unless a server process may use the database as it is."""
     if settings.DATABASE_FILE is not None and not settings.DATABASE_FILE.exists():
         raise CannotStart(f"There is no database {_name()}: run `manage.py prepare`.")
+    check_is_not_of_others()
     if check_database():
         if not applied_migrations():
             raise CannotStart(f"The database {_name()} is empty: run `manage.py prepare`.")

@@ -6,6 +6,7 @@ import fcntl
 import os
 import socket
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,41 @@ def test_a_redis_that_rejects_the_password(home: Path) -> None:
 
     assert_refused_with(done, "rejects the user or password of REDIS_URL")
     assert "s3cret" not in done.stdout + done.stderr
+
+
+PLAIN = "CREATE TABLE notes (id integer, words text);"
+OF_DJANGO = """
+CREATE TABLE django_migrations (id integer PRIMARY KEY, app text, name text, applied text);
+INSERT INTO django_migrations (app, name, applied)
+VALUES ('accounts', '0001_initial', '2030-01-01');
+CREATE TABLE accounts_person (id integer);
+"""
+
+
+@pytest.mark.parametrize("tables", [PLAIN, OF_DJANGO], ids=["plain", "of Django"])
+def test_a_database_file_of_another_program(tmp_path: Path, tables: str) -> None:
+    file = tmp_path / "other.sqlite3"
+    with closing(sqlite3.connect(file)) as database:
+        database.executescript(tables)
+    content = file.read_bytes()
+    home, env = tmp_path / "home", {"DATABASE_URL": f"sqlite:///{file}"}
+
+    started = up_process(home, port=free_port(), env=env)
+    commands = [
+        run_manage(home, *command.split(), env=env)
+        for command in (
+            "prepare",
+            "migrate",
+            "prove",
+            "create_workspace A",
+            f"backup {tmp_path / 'backup'}",
+        )
+    ]
+
+    assert_refused_with(started, "has tables of another program")
+    for done in commands:
+        assert done.returncode == 1
+        assert "has tables of another program" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert file.read_bytes() == content
+    assert [path.name for path in tmp_path.glob("other*")] == ["other.sqlite3"]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate as django_migrate
 from django.db import transaction
 from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
+
+from gateway.launch.failure import CannotStart
+from gateway.launch.preflight import check_is_not_of_others
 
 
 class OneTransactionExecutor(MigrationExecutor):
@@ -36,4 +42,11 @@ django_migrate.MigrationExecutor = OneTransactionExecutor  # type: ignore[attr-d
 
 
 class Command(django_migrate.Command):
-    """Django's command with our executor."""
+    """Django's command with our executor, for a database of ours."""
+
+    def execute(self, *arguments: Any, **options: Any) -> str | None:
+        try:
+            check_is_not_of_others()
+        except CannotStart as error:
+            raise CommandError(str(error)) from None
+        return super().execute(*arguments, **options)

@@ -10,6 +10,7 @@ from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
+from accounts.management.foreign_tables import check_file_is_ours
 from accounts.management.json_command import say_database_error
 from gateway.core.json_types import JsonObject
 from gateway.core.money import format_usd
@@ -37,6 +38,7 @@ class Command(BaseCommand):
     def handle(
         self, *, json: bool, upstream_usage: str | None, record: bool, **options: object
     ) -> None:
+        check_file_is_ours()
         proof = _prove(upstream_usage)
         if record:
             record_proof(proof)
