@@ -14,7 +14,7 @@ import pytest
 from tests.launch.installation import assert_refused_with, up_process
 from tests.support.ports import free_port
 from tests.support.redis import running_redis
-from tests.support.servers import ROOT, run_manage
+from tests.support.servers import ROOT, run_manage, running_gateway
 
 
 def test_a_taken_port(home: Path) -> None:
@@ -195,3 +195,15 @@ def test_a_database_file_of_another_program(tmp_path: Path, tables: str) -> None
         assert "Traceback" not in done.stderr
     assert file.read_bytes() == content
     assert [path.name for path in tmp_path.glob("other*")] == ["other.sqlite3"]
+
+
+def test_a_folder_of_files_that_cannot_be_written_is_told(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    env = {"TOLLHOUSE_FILES_DIR": str(tmp_path / "file" / "files")}
+
+    with running_gateway(home, env=env) as gateway:
+        told = gateway.log.read_text().splitlines()
+
+    [line] = [line for line in told if "TOLLHOUSE_FILES_DIR" in line]
+    assert f"the folder {env['TOLLHOUSE_FILES_DIR']} " in line
+    assert "cannot be written: Not a directory. Files cannot be uploaded until it can." in line

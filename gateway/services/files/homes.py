@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import socket
+import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -30,18 +31,35 @@ ELSEWHERE = (
     "On every host, set TOLLHOUSE_FILES_DIR to a folder that all of them share, or set "
     "TOLLHOUSE_FILES_S3_BUCKET."
 )
+UNWRITABLE = (
+    "Stored files: the folder %s (TOLLHOUSE_FILES_DIR) cannot be written: %s. Files cannot be "
+    "uploaded until it can."
+)
 
 
 def write_marker() -> None:
-    """Say in the folder of files that this home uses it. To be done before the home serves."""
-    if not _may_differ():
+    """Say in the folder of files that this home uses it. To be done before the home serves.
+
+    A folder that cannot be written is told in the log. Calls do not need it, so we serve.
+    """
+    if settings.FILES_S3_BUCKET:
         return
     folder: Path = settings.FILES_DIR
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / _marker(*_own_home())).touch(mode=0o600)
+        _try_to_write(folder)
+        if _may_differ():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / _marker(*_own_home())).touch(mode=0o600)
     except OSError as error:
-        log.warning("Stored files: %s cannot be written: %s.", folder, error.strerror)
+        log.warning(UNWRITABLE, folder, error.strerror)
+
+
+def _try_to_write(folder: Path) -> None:
+    """Raises OSError where the folder is and nothing can be written to it, or is not and cannot be
+    made. It is made with the first file."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    with tempfile.TemporaryFile(dir=existing) as probe:
+        probe.write(b"x")
 
 
 def homes_elsewhere() -> list[str]:
