@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +35,8 @@ from gateway.services.proving import Proof, prove, record_proof
 from gateway.services.replaying import Replayed, replay_journals
 
 KEPT = ("secrets", "journal", "quarantine", "quickstart.json")
+DRAFT = ".restoring"
+MB = 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +65,12 @@ def restore(source: Path, *, replace: bool) -> Restored:
         stack.enter_context(only_one(home))
         stack.enter_context(only_one(home, SERVER))
         _check_target(manifest, replace=replace)
+        _check_space(manifest, home)
         aside = home / f"replaced-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        database_copies.load(source / database_copies.file_name(), aside)
-        for name in KEPT:
-            _put(source / name, home / name, aside)
-        if files_are_ours() and not manifest.stored_files:
-            _put(source / STORED_FILES, home / STORED_FILES, aside)
+        with _copied(source, home, _parts(manifest)) as draft:
+            database_copies.load(source / database_copies.file_name(), aside)
+            for name in _parts(manifest):
+                _put(draft / name, home / name, aside)
         if preflight.check_database():
             call_command("migrate", interactive=False, verbosity=0)
         replayed = replay_journals()
@@ -140,7 +143,63 @@ def _check_nobody_serves() -> None:
         )
 
 
+def _parts(manifest: Manifest) -> list[str]:
+    """Return what a backup has beside the database that comes into the home."""
+    has_files = files_are_ours() and not manifest.stored_files
+    return [*KEPT, STORED_FILES] if has_files else list(KEPT)
+
+
+def _check_space(manifest: Manifest, home: Path) -> None:
+    """Raises CannotStart where a disk has less free than will be written to it. PostgreSQL's disk
+    is its own affair, and what is put aside stays on its disk."""
+    parts = _parts(manifest)
+    needed: dict[Path, int] = {}
+    for name, file in manifest.files.items():
+        if name == database_copies.file_name():
+            folder = database_copies.sqlite_file()
+        else:
+            folder = home / name if name.partition("/")[0] in parts else None
+        if folder is not None:
+            existing = next(path for path in folder.parents if path.exists())
+            needed[existing] = needed.get(existing, 0) + file.size_bytes
+    by_disk: dict[int, tuple[Path, int]] = {}
+    for folder, size in needed.items():
+        first, before = by_disk.setdefault(folder.stat().st_dev, (folder, 0))
+        by_disk[folder.stat().st_dev] = first, before + size
+    for folder, size in by_disk.values():
+        free = shutil.disk_usage(folder).free
+        if size > free:
+            raise CannotStart(
+                f"The backup needs {size / MB:,.1f} MB on the disk of {folder}, which has "
+                f"{free / MB:,.1f} MB free. Free space there, or restore to another TOLLHOUSE_HOME."
+            )
+
+
+@contextmanager
+def _copied(source: Path, home: Path, names: Sequence[str]) -> Iterator[Path]:
+    """Copy parts of a backup beside where they come, so that a disk that is full is noticed before
+    anything is changed. Raises CannotStart."""
+    draft = home / DRAFT
+    shutil.rmtree(draft, ignore_errors=True)  # of one that was killed
+    try:
+        try:
+            draft.mkdir(mode=0o700)
+            for name in names:
+                if (source / name).is_dir():
+                    shutil.copytree(source / name, draft / name)
+                elif (source / name).exists():
+                    shutil.copy2(source / name, draft / name)
+        except OSError as error:  # shutil.Error has a list instead of strerror
+            raise CannotStart(
+                f"The backup cannot be copied to {home}: {error.strerror or error}."
+            ) from None
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
 def _put(source: Path, target: Path, aside: Path) -> None:
+    """Move a part of the backup to its place; what is there goes aside."""
     if target.name == "secrets":
         if not source.exists():
             return  # they are in the environment
@@ -148,10 +207,8 @@ def _put(source: Path, target: Path, aside: Path) -> None:
             shutil.rmtree(target)  # by this command, a moment ago
     if target.exists():
         database_copies.move_aside(target, aside)
-    if source.is_dir():
-        shutil.copytree(source, target)
-    elif source.exists():
-        shutil.copy2(source, target)
+    if source.exists():
+        shutil.move(source, target)
 
 
 def _find_schema(aside: Path) -> str | None:

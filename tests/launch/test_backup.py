@@ -18,6 +18,7 @@ from tests.flows.site import Site, running_site
 from tests.support.postgresql import PostgresqlServer
 from tests.support.proofs import form
 from tests.support.servers import ROOT, environment, manage_json, run_manage, running_gateway
+from tests.support.small_disk import mounted
 from tests.support.storage import NOTE, use_postgresql
 
 DATABASE = "tollhouse.sqlite3"
@@ -208,6 +209,21 @@ def test_a_restore_to_a_full_disk_leaves_nothing(home: Path, tmp_path: Path) -> 
     assert "File too large" in json.loads(done.stderr)["error"]
     assert not list(home.glob(".*.restoring"))
     assert run_manage(home, "prove").returncode == 0
+
+
+def test_a_restore_to_a_disk_that_is_too_small_changes_nothing(home: Path, tmp_path: Path) -> None:
+    if (home / NOTE).exists():
+        pytest.skip("PostgreSQL has its own disk")
+    backup = tmp_path / "backup"
+    back_up(home, backup)
+    with mounted(tmp_path / "small", 1) as disk:
+        (disk / "filling").write_bytes(b"x" * 512 * 1024)
+        said = refusal(disk / "home", "restore", str(backup))
+        left = {path.name for path in (disk / "home").iterdir()}
+
+    assert "The backup needs" in said
+    assert f"MB on the disk of {disk / 'home'}, which has" in said
+    assert not {DATABASE, "journal", "quickstart.json", ".restoring"} & left
 
 
 def test_a_full_disk_is_a_sentence(home: Path, tmp_path: Path) -> None:
