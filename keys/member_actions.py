@@ -22,7 +22,7 @@ from keys import importing, rotation, services
 from keys.importing import read_imported_secret
 from keys.limits import read_limits
 from keys.models import ApiKey
-from keys.policy import check_policy, count_keys_made, find_wider, policy_of, reach_of
+from keys.policy import check_policy, check_tightened, count_keys_made, policy_of
 from keys.prefixes import prefix_for
 from keys.selectors import may_change, may_edit
 from keys.services import IssuedKey
@@ -63,7 +63,6 @@ def create_key(
         if is_bound:
             raise NotAllowed(NO_SERVICE_KEYS)
         _refuse_beside_budget(person, workspace)
-        services.refuse_more_than_held(rules["scopes"], person, workspace)
     if is_bound:
         _refuse_one_too_many(workspace, person)
     imported = None
@@ -72,6 +71,9 @@ def create_key(
             imported = read_imported_secret(imported_secret, workspace) if imported_secret else None
         with gather():
             read_limits(limits)
+        with gather():
+            if is_service:
+                services.refuse_more_than_held(rules["scopes"], person, workspace)
         with gather():
             issued = services.issue_key(
                 workspace=workspace,
@@ -107,7 +109,6 @@ def change_key(
         raise NotAllowed(REFUSED)
     if stored.revoked_at is None and not may_edit(person, stored):
         raise NotAllowed(ABOVE)
-    before = reach_of(stored)
     with raising_all() as gather:
         with gather():
             is_updated = services.update_key(key, changed_by=person, actor=person.email, **rules)
@@ -119,9 +120,7 @@ def change_key(
         services.set_limits(key, limits=limits, actor=person.email),
     ]
     if any(changed) and not may(person, Action.MANAGE_KEYS, stored.workspace):
-        if wider := find_wider(reach_of(key), before):
-            raise ValidationError(wider)
-        _refuse_beyond_policy(key)
+        check_tightened(key, stored)
     return any(changed)
 
 

@@ -90,6 +90,15 @@ def check_policy(key: ApiKey, policy: DeveloperKeyPolicy) -> None:
         raise ValidationError(wider)
 
 
+def check_tightened(key: ApiKey, stored: ApiKey) -> None:
+    """Raise ValidationError where the key, which need not be saved, may do more than the stored one
+    or than its workspace's policy allows."""
+    reach = reach_of(key)
+    policy = reach_of_policy(policy_of(stored.workspace))
+    if wider := find_wider(reach, policy) | find_wider(reach, reach_of(stored)):
+        raise ValidationError(wider)
+
+
 def count_keys_made(workspace: Workspace, person_id: int) -> int:
     """Return how many keys count against DeveloperKeyPolicy.max_keys.
 

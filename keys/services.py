@@ -87,8 +87,7 @@ def issue_key(
     person who asks, if one does; the key cannot be given more than they may do. allow_any_address:
     confirms rules that let everyone in. prefix: how the secret begins; empty for what keys of the
     workspace's profile begin with. imported: what is kept of a secret that was issued elsewhere;
-    none is made, and none is returned.
-    Raises ValidationError with one entry for each field that cannot be taken.
+    none is made, and none is returned. Raises ValidationError with all that cannot be taken.
     """
     with raising_all() as gather:
         with gather():
@@ -105,7 +104,9 @@ def issue_key(
         with gather():
             if expires_at is None or timezone.is_aware(expires_at):
                 check_lifetime(workspace, expires_at)
-    refuse_more_than_held(rules["scopes"], created_by, workspace)
+        with gather():
+            if "scopes" not in gather.errors:
+                refuse_more_than_held(scopes or default_scopes(), created_by, workspace)
     secret, kept, action = "", imported, "key.import"
     if kept is None:
         prefix = read_prefix(prefix or prefix_for(workspace, ""))
@@ -147,19 +148,26 @@ def update_key(
     """
     with transaction.atomic():
         stored = ApiKey.objects.select_related("workspace", "created_by").get(pk=key.pk)
-        # What stays as it was needs no second confirmation, and may have expired meanwhile.
-        rules = read_rules(
-            label=label,
-            scopes=scopes,
-            allowed_models=allowed_models,
-            denied_models=denied_models,
-            allowed_ips=allowed_ips,
-            denied_ips=denied_ips,
-            expires_at=None if expires_at == stored.expires_at else expires_at,
-            allow_any_address=allow_any_address or allowed_ips == stored.allowed_ips,
-        ) | {"expires_at": expires_at}
-        _refuse_longer_life(stored, expires_at)
-        refuse_more_than_held([*stored.scopes, *rules["scopes"]], changed_by, stored.workspace)
+        with raising_all() as gather:
+            with gather():
+                # What stays as it was needs no second confirmation, and may have expired meanwhile.
+                rules = read_rules(
+                    label=label,
+                    scopes=scopes,
+                    allowed_models=allowed_models,
+                    denied_models=denied_models,
+                    allowed_ips=allowed_ips,
+                    denied_ips=denied_ips,
+                    expires_at=None if expires_at == stored.expires_at else expires_at,
+                    allow_any_address=allow_any_address or allowed_ips == stored.allowed_ips,
+                ) | {"expires_at": expires_at}
+            with gather():
+                if "expires_at" not in gather.errors:
+                    _refuse_longer_life(stored, expires_at)
+            with gather():
+                if "scopes" not in gather.errors:
+                    held = [*stored.scopes, *scopes]
+                    refuse_more_than_held(held, changed_by, stored.workspace)
         before = {name: getattr(stored, name) for name in rules}
         changed = {name: value for name, value in rules.items() if before[name] != value}
         granted = beyond_owner(rules["scopes"], stored.created_by, stored.workspace)

@@ -16,11 +16,18 @@ from accounts.text import read_line
 from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
-from dashboard.keys.rules_form import DenyForm, KeyRulesForm, initial_access, initial_denied
+from dashboard.keys.rules_form import (
+    DenyForm,
+    KeyRulesForm,
+    initial_access,
+    initial_denied,
+    written_lines,
+    written_networks,
+)
 from keys.importing import read_imported_secret
 from keys.limits import limits_of
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
-from keys.policy import check_policy
+from keys.policy import check_policy, check_tightened
 from keys.prefixes import offered_prefixes, only_profile_of
 from keys.rules import LABEL_CHARS, read_expiry, read_scopes
 from keys.services import check_lifetime
@@ -86,6 +93,8 @@ class KeyForm(DenyForm, KeyRulesForm):
         help_text="The provider runs the template as code. vLLM only.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    # The key as it is, where it is edited by somebody who may only tighten it.
+    tightens: ApiKey | None = None
 
     def clean(self) -> FormValues:
         cleaned: FormValues = super().clean() or {}
@@ -100,7 +109,40 @@ class KeyForm(DenyForm, KeyRulesForm):
             show_more_errors(self, lambda: read_line(label, field="label", max_chars=LABEL_CHARS))
         if "scopes" in cleaned:
             show_more_errors(self, lambda: read_scopes(cleaned["scopes"]))
+        stored = self.tightens
+        if stored is not None and self.errors:
+            values = self._reach_within(stored, cleaned) | {"workspace": stored.workspace}
+            show_more_errors(self, lambda: check_tightened(ApiKey(**values), stored))
         return cleaned
+
+    def _reach_within(self, holder: ApiKey | DeveloperKeyPolicy, cleaned: FormValues) -> FormValues:
+        """Return what the key would have that decides how far it reaches. What cannot be read is as
+        the holder has it: nothing is to be said of it."""
+        names = (*RANGES, *SPENDING)
+        limits = {name: cleaned.get(name, getattr(holder, name)) for name in names}
+        wrong = self.errors.keys()
+        reads_models = not wrong & {"models_mode", "allowed_models", "allowed_patterns"}
+        reads_ips = not wrong & {"ips_mode", "allowed_ips"}
+        values = limits | {
+            "scopes": cleaned.get("scopes", []),
+            "allowed_models": self.chosen_models() if reads_models else holder.allowed_models,
+            "allowed_ips": self.chosen_networks() if reads_ips else holder.allowed_ips,
+            "allows_chat_template": cleaned["allows_chat_template"],
+        }
+        if isinstance(holder, DeveloperKeyPolicy):
+            return values
+        reads_expiry = not wrong & {"expires", "expires_at"}
+        return values | {
+            "denied_models": written_lines(cleaned["denied_models"])
+            if "denied_models" in cleaned
+            else holder.denied_models,
+            "denied_ips": written_networks(cleaned["denied_ips"])
+            if "denied_ips" in cleaned
+            else holder.denied_ips,
+            "expires_at": self._expiry() if reads_expiry else holder.expires_at,
+            "compat_profile": cleaned.get("compat_profile", holder.compat_profile),
+            "allows_profile_override": cleaned["allows_profile_override"],
+        }
 
     def rules(self) -> FormValues:
         """Return what keys.services takes, from a valid form."""
@@ -183,8 +225,7 @@ class NewKeyForm(KeyForm):
         cleaned = super().clean()
         if cleaned.get("secret_mode") == IMPORTED and not cleaned.get("secret"):
             self._complain("secret", "Paste the key.")
-        if self.errors:
-            self._show_more(cleaned)
+        self._show_more(cleaned)
         return cleaned
 
     def _show_more(self, cleaned: FormValues) -> None:
@@ -197,23 +238,8 @@ class NewKeyForm(KeyForm):
             show_more_errors(self, lambda: check_lifetime(self._workspace, expires_at))
         policy = self._policy
         if policy is not None:
-            values = self._within(policy, cleaned)
+            values = self._reach_within(policy, cleaned)
             show_more_errors(self, lambda: check_policy(ApiKey(**values), policy))
-
-    def _within(self, policy: DeveloperKeyPolicy, cleaned: FormValues) -> FormValues:
-        """Return what the key would have that policies are about. What cannot be read is as the
-        policy has it: nothing is to be said of it."""
-        names = (*RANGES, *SPENDING)
-        limits = {name: cleaned.get(name, getattr(policy, name)) for name in names}
-        wrong = self.errors.keys()
-        reads_models = not wrong & {"models_mode", "allowed_models", "allowed_patterns"}
-        reads_ips = not wrong & {"ips_mode", "allowed_ips"}
-        return limits | {
-            "scopes": cleaned.get("scopes", []),
-            "allowed_models": self.chosen_models() if reads_models else policy.allowed_models,
-            "allowed_ips": self.chosen_networks() if reads_ips else policy.allowed_ips,
-            "allows_chat_template": cleaned["allows_chat_template"],
-        }
 
     def imported_secret(self) -> str:
         """Return the secret that was issued elsewhere, from a valid form; empty: make one."""

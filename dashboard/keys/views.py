@@ -261,12 +261,14 @@ def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
 def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyForm:
     manages = may(request.user, Action.MANAGE_KEYS, workspace)
     held = frozenset(key.scopes)  # who only tightens is offered what there is
-    return KeyForm(
+    form = KeyForm(
         request.POST or None,
         initial=initial_of(key),
         models=models_within(model_names(), [] if manages else key.allowed_models),
         grantable=grantable_scopes(request.user, workspace) | held if manages else held,
     )
+    form.tightens = None if manages else key
+    return form
 
 
 def _revoke_question(key: ApiKey) -> Question:

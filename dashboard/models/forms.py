@@ -26,6 +26,7 @@ from gateway.services.models import (
     NATIVE_CHARS,
     check_model,
     check_new_model,
+    read_native_model,
     read_prices,
 )
 from gateway.services.unusual_prices import UnusualPrice
@@ -285,6 +286,11 @@ class NewModelForm(ModelForm):
         field = self.fields["provider"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [(name, name) for name in providers]
+
+    def _show_more(self, cleaned: FormValues) -> None:
+        super()._show_more(cleaned)
+        if native_model := cleaned.get("native_model"):
+            show_more_errors(self, lambda: read_native_model(native_model))
 
     def _check(self, written: FormValues) -> None:
         publisher = written.get("owned_by") or self.cleaned_data.get("provider", "")

@@ -70,6 +70,11 @@ class CredentialParts(forms.Form):
     def part_fields(self) -> list[forms.BoundField]:
         return [self[f"part_{name}"] for name in self._parts]
 
+    def has_credential_errors(self) -> bool:
+        """True when it cannot be told what was entered."""
+        names = ("credential_source", "credential_variable", "credential")
+        return not self.errors.keys().isdisjoint({*names, *(f"part_{one}" for one in self._parts)})
+
     def credential_text(self) -> str:
         """Return what was entered, as services take it; empty for nothing."""
         data = self.cleaned_data

@@ -6,7 +6,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.service_errors import show_more_errors, show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.providers.credential_fields import CredentialParts
@@ -17,7 +17,9 @@ from gateway.services.provider_credentials import (
     MAX_CONCURRENT,
     MAX_PER_MINUTE,
     CredentialFields,
+    read_new_credential,
 )
+from gateway.services.row_names import check_name
 
 _FIELDS = ("name", "weight", "requests_per_minute", "max_concurrent", "enabled")
 
@@ -58,7 +60,27 @@ class CredentialForm(CredentialParts):
     ) -> None:
         super().__init__(data, initial=_initial(row))
         kind = catalogue.BY_NAME.get(provider.kind)
-        self.add_parts("key" if kind is None else kind.credential)
+        self._credential_kind = "key" if kind is None else kind.credential
+        others = provider.credentials.all()
+        self._others = others if row is None else others.exclude(pk=row.pk)
+        self._row = row
+        self.add_parts(self._credential_kind)
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        if self.errors:
+            self._show_more(cleaned)
+        return cleaned
+
+    def _show_more(self, cleaned: FormValues) -> None:
+        """Show what the service would say of the fields that are well-formed."""
+        show_more_errors(self, lambda: check_name(cleaned.get("name", "").strip(), self._others))
+        if self.has_credential_errors():
+            return
+        row = self._row
+        text = self.credential_text() if row is None else self.changed_credential(row)
+        if text is not None:
+            show_more_errors(self, lambda: read_new_credential(self._credential_kind, text))
 
     def values(self) -> CredentialFields:
         """Return the fields of add_credential and update_credential."""
@@ -90,5 +112,8 @@ def _initial(row: ProviderCredential | None) -> FormValues:
 
 
 def credential_version(row: ProviderCredential) -> str:
-    """Return a token that differs when anything that the form shows differs."""
-    return version_token([getattr(row, name) for name in (*_FIELDS, "source", "variable")])
+    """Return a token that differs when anything that the form shows differs, or the secret, which
+    it does not show and may replace."""
+    secret = bytes(row.secret or b"").hex()
+    names = (*_FIELDS, "source", "variable")
+    return version_token([secret, *(getattr(row, name) for name in names)])

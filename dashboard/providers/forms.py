@@ -17,9 +17,18 @@ from gateway.models import Provider
 from gateway.providers import catalogue
 from gateway.providers.catalogue import ProviderKind, ProviderSetting
 from gateway.services.addresses import URL_CHARS, read_base_url
-from gateway.services.provider_connections import ConnectionFields, read_connection_fields
+from gateway.services.provider_connections import (
+    ConnectionFields,
+    check_connection,
+    read_connection_fields,
+)
+from gateway.services.provider_credentials import read_new_credential
 from gateway.services.provider_settings import FIELD_PREFIX, SETTING_CHARS, read_settings
-from gateway.services.providers import check_location
+from gateway.services.providers import (
+    check_location,
+    check_new_credential,
+    read_first_base_url,
+)
 from gateway.services.row_names import check_name
 
 VLLM = "vllm"
@@ -64,6 +73,7 @@ class ProviderForm(ConnectionForm, CredentialParts):
         super().__init__(data, initial=initial)
         self.add_parts("key" if kind is None else kind.credential)
         self._kind = kind
+        self._provider: Provider | None = self.initial.get("provider")
         self._settings = () if kind is None else kind.settings
         for setting in self._settings:
             self.fields[f"{FIELD_PREFIX}{setting.name}"] = _field_of(setting)
@@ -81,21 +91,48 @@ class ProviderForm(ConnectionForm, CredentialParts):
 
     def clean(self) -> FormValues:
         cleaned: FormValues = super().clean() or {}
-        if self.errors and self._kind is not None:
+        if self._kind is not None:
             self._show_more(cleaned, self._kind)
         return cleaned
 
     def _show_more(self, cleaned: FormValues, kind: ProviderKind) -> None:
-        """Show what the services would say of the fields that are well-formed."""
-        url = cleaned.get("base_url", "").strip()
-        if url:
-            show_more_errors(self, lambda: read_base_url(url, kind=kind.name))
-        given = self.data
-        settings = {one.name: given.get(f"{FIELD_PREFIX}{one.name}", "") for one in kind.settings}
-        show_more_errors(self, lambda: read_settings(kind, settings))
+        """Show what the services would say of the fields that are well-formed: one service is asked
+        after another, and the first to refuse hides what the others would say."""
+        show_more_errors(self, lambda: self._check_base_url(cleaned.get("base_url", ""), kind))
+        show_more_errors(self, lambda: read_settings(kind, self._given_settings()))
         show_more_errors(self, lambda: check_location(cleaned.get("location", "")))
-        written = {name: cleaned[name] for name in CONNECTION_FIELDS if name in cleaned}
-        show_more_errors(self, lambda: read_connection_fields(cast(ConnectionFields, written)))
+        if not self.has_credential_errors():
+            show_more_errors(self, lambda: self._check_credential(self.credential_text(), kind))
+        show_more_errors(self, lambda: read_connection_fields(self._well_formed(cleaned)))
+        show_more_errors(
+            self,
+            lambda: check_connection(
+                self._provider or Provider(kind=kind.name),
+                self._well_formed(cleaned),
+                proxy_credential=cleaned.get("proxy_credential", ""),
+                client_key=cleaned.get("client_key", ""),
+            ),
+        )
+
+    def _check_base_url(self, text: str, kind: ProviderKind) -> None:
+        """Raise ValidationError for an address that cannot be taken."""
+        if text.strip():
+            read_base_url(text.strip(), kind=kind.name)
+
+    def _check_credential(self, text: str, kind: ProviderKind) -> None:
+        """Raise ValidationError for what cannot be the credential. text: empty to keep it."""
+        if text:
+            read_new_credential(kind.credential, text)
+
+    def _given_settings(self) -> dict[str, str]:
+        return {one.name: self.data.get(f"{FIELD_PREFIX}{one.name}", "") for one in self._settings}
+
+    def _well_formed(self, cleaned: FormValues) -> ConnectionFields:
+        """Return the fields of the connection that have no error so far, as services take them."""
+        fields = {name: cleaned[name] for name in CONNECTION_FIELDS if name in cleaned}
+        if "transport" in fields:
+            fields["transport"] = fields["transport"] or Provider.Transport.AUTOMATIC
+        return cast(ConnectionFields, fields)
 
     def setting_fields(self) -> list[tuple[forms.BoundField, bool]]:
         """Return the field of each setting, and whether it may be left empty."""
@@ -150,6 +187,12 @@ class NewProviderForm(ProviderForm):
         super()._show_more(cleaned, kind)
         show_more_errors(self, lambda: check_name(cleaned.get("name", ""), Provider.objects.all()))
 
+    def _check_base_url(self, text: str, kind: ProviderKind) -> None:
+        read_first_base_url(kind, text, read_settings(kind, self._given_settings()))
+
+    def _check_credential(self, text: str, kind: ProviderKind) -> None:
+        check_new_credential(kind, text)
+
     @classmethod
     def of_kind(cls, kind: ProviderKind, entered: QueryDict) -> NewProviderForm:
         """Return the form of a kind that was chosen just now. entered: what was in the form before,
@@ -195,7 +238,8 @@ def initial_of_provider(provider: Provider) -> FormValues:
     fields = {name: getattr(provider, name) for name in (*_FIELDS, *CONNECTION_FIELDS)}
     settings = {f"{FIELD_PREFIX}{name}": value for name, value in provider.settings.items()}
     seen = provider_version(provider)
-    return {"base_url": provider.base_url, **settings, **fields, "seen": seen}
+    shown = {"base_url": provider.base_url, **settings, **fields, "seen": seen}
+    return {**shown, "provider": provider}
 
 
 def provider_version(provider: Provider) -> str:

@@ -104,6 +104,8 @@ def add_model(
         with gather():
             check_new_model(model)
         with gather():
+            read_native_model(native_model or name)
+        with gather():
             prices = read_prices(
                 input_pusd=input_pusd,
                 output_pusd=output_pusd,
@@ -207,9 +209,7 @@ def _targets(model: LanguageModel) -> QuerySet[Target]:
 
 
 def _insert_target(model: LanguageModel, provider: Provider, native_model: str) -> Target:
-    native_model = native_model.strip()
-    if not native_model or len(native_model) > NATIVE_CHARS or not is_visible(native_model):
-        raise ValidationError({"native_model": f"Enter 1 to {NATIVE_CHARS} visible characters."})
+    native_model = read_native_model(native_model)
     if model.targets.filter(provider=provider, native_model=native_model).exists():
         raise ValidationError({"native_model": f"{model} already has this target."})
     last = model.targets.aggregate(last=Max("position"))["last"]
@@ -217,6 +217,14 @@ def _insert_target(model: LanguageModel, provider: Provider, native_model: str) 
     return Target.objects.create(
         model=model, provider=provider, native_model=native_model, position=position
     )
+
+
+def read_native_model(text: str) -> str:
+    """Return a provider's name for a model. Raises ValidationError for `native_model`."""
+    text = text.strip()
+    if not text or len(text) > NATIVE_CHARS or not is_visible(text):
+        raise ValidationError({"native_model": f"Enter 1 to {NATIVE_CHARS} visible characters."})
+    return text
 
 
 def read_prices(

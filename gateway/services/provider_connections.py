@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from datetime import UTC, datetime
 from typing import TypedDict, Unpack
 
@@ -36,6 +37,7 @@ PEM_CHARS = 65_536
 PROXY_CREDENTIAL_CHARS = 1_024
 PROXY_URL_CHARS = 400
 _PLAIN = ConnectionSettings()
+_PUBLIC_KEY = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
 class ConnectionFields(TypedDict, total=False):
@@ -67,14 +69,8 @@ def set_connection(
     secrets_before = (stored.proxy_credential, stored.client_key)
     for name, value in read_connection_fields(fields).items():
         setattr(stored, name, value)
-    _set_proxy_credential(stored, before["proxy_url"], proxy_credential)
-    try:
-        _set_client_key(stored, client_key)
-        _check_together(stored)
-    except DecryptionFailed:
-        raise ValidationError(
-            {"client_key": "The stored key cannot be decrypted. Enter it again."}
-        ) from None
+    _set_secrets(stored, before["proxy_url"], proxy_credential, client_key)
+    _check_together(stored)
     changed: dict[str, object] = {
         name: _describe(name, was, getattr(stored, name))
         for name, was in before.items()
@@ -173,6 +169,32 @@ def read_connection_fields(fields: ConnectionFields) -> ConnectionFields:
     return read
 
 
+def check_connection(
+    provider: Provider, fields: ConnectionFields, *, proxy_credential: str, client_key: str
+) -> None:
+    """Raise ValidationError for secrets that cannot be taken, or not together with the fields.
+
+    provider: as it is, or a new one; it is not changed. fields: those that are well-formed. Of a
+    secret whose field is not there only the form is looked at.
+    """
+    changed = copy(provider)
+    for name, value in read_connection_fields(fields).items():
+        setattr(changed, name, value)
+    with raising_all() as gather:
+        with gather():
+            if "proxy_url" in fields:
+                _set_proxy_credential(changed, provider.proxy_url, proxy_credential)
+            elif proxy_credential.strip():
+                _check_proxy_credential(proxy_credential.strip())
+        with gather():
+            if "client_certificate" in fields:
+                _set_client_key(changed, client_key)
+            elif client_key.strip():
+                _read_public_key(client_key)
+    if fields.keys() == ConnectionFields.__annotations__.keys():
+        _check_together(changed)
+
+
 def _read_proxy_url(text: str) -> str:
     if not text.strip():
         return ""
@@ -209,6 +231,14 @@ def _read_certificates(name: str, text: str) -> list[x509.Certificate]:
         ) from None
 
 
+def _set_secrets(provider: Provider, url_before: str, proxy_credential: str, key: str) -> None:
+    with raising_all() as gather:
+        with gather():
+            _set_proxy_credential(provider, url_before, proxy_credential)
+        with gather():
+            _set_client_key(provider, key)
+
+
 def _set_proxy_credential(provider: Provider, url_before: str, text: str) -> None:
     given = text.strip()
     if not provider.proxy_url:
@@ -241,26 +271,35 @@ def _set_client_key(provider: Provider, text: str) -> None:
     if not given and stored is None:
         raise ValidationError({"client_key": "A client certificate needs its private key."})
     key_id = secret_id(provider, "client_key")
-    key = given or decrypt(bytes(stored or b""), key_id)
+    try:
+        key = given or decrypt(bytes(stored or b""), key_id)
+    except DecryptionFailed:
+        raise ValidationError(
+            {"client_key": "The stored key cannot be decrypted. Enter it again."}
+        ) from None
     _check_key(key, _read_certificates("client_certificate", provider.client_certificate)[0])
     if given:
         provider.client_key = encrypt(given, key_id)
 
 
 def _check_key(text: str, certificate: x509.Certificate) -> None:
+    if _read_public_key(text) != certificate.public_key().public_bytes(*_PUBLIC_KEY):
+        raise ValidationError({"client_key": "This key does not belong to the client certificate."})
+
+
+def _read_public_key(text: str) -> bytes:
+    """Return the public key of a private one. Raises ValidationError for `client_key`."""
     if len(text) > PEM_CHARS:
         raise ValidationError({"client_key": f"At most {PEM_CHARS} characters."})
     try:
         public = load_pem_private_key(text.encode(), None).public_key()
+        return public.public_bytes(*_PUBLIC_KEY)
     except TypeError:
         raise ValidationError(
             {"client_key": "This key is protected by a passphrase. Enter it without one."}
         ) from None
     except (ValueError, UnsupportedAlgorithm):
         raise ValidationError({"client_key": "This is not a PEM private key."}) from None
-    kind = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if public.public_bytes(*kind) != certificate.public_key().public_bytes(*kind):
-        raise ValidationError({"client_key": "This key does not belong to the client certificate."})
 
 
 def _check_together(provider: Provider) -> None:

@@ -8,11 +8,12 @@ from typing import NamedTuple, TypedDict, Unpack
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from accounts.all_errors import raising_all
 from accounts.changes import record_audit, record_change
 from accounts.ids import new_id
 from accounts.models import ConfigChange
 from gateway.core.aws_signing import find_signing_problem
-from gateway.core.credential_texts import Source, hint_of, read_entered
+from gateway.core.credential_texts import Entered, Source, hint_of, read_entered
 from gateway.models import Provider, ProviderCredential, ProviderHealth
 from gateway.models.credential import MAX_WEIGHT
 from gateway.providers import catalogue
@@ -52,8 +53,11 @@ def add_credential(
     if provider.credentials.count() >= MAX_CREDENTIALS:
         raise ValidationError({"name": f"A provider has at most {MAX_CREDENTIALS} credentials."})
     row = ProviderCredential(id=new_id(), provider=provider, **fields)
-    _put(row, credential)
-    _check(row)
+    with raising_all() as gather:
+        with gather():
+            _put(row, credential)
+        with gather():
+            _check(row, is_complete="credential" not in gather.errors)
     row.save()
     details = {name: value for name, value in fields.items() if name != "name"}
     _record(row, actor=actor, action="provider.add_credential", **_told(row), **details)
@@ -70,9 +74,16 @@ def update_credential(
 ) -> bool:
     """Change what is given; another credential takes the place of the one there is. Returns False
     when nothing is different. Raises ValidationError."""
-    if fields.get("enabled") is False:
-        _check_others(row, "enabled", "disabled")
-    details = change_fields(row, dict(fields), _check)
+    details: dict[str, object] = {}
+    with raising_all() as gather:
+        if fields.get("enabled") is False:
+            with gather():
+                _check_others(row, "enabled", "disabled")
+        if credential:
+            with gather():
+                read_new_credential(_kind_of(row.provider), credential)
+        with gather():
+            details = change_fields(row, dict(fields), _check)
     if credential:
         _put(row, credential)
         row.failure = row.failure_message = ""
@@ -140,14 +151,23 @@ def read_credential(provider: Provider, text: str) -> str:
     return opened.secret
 
 
-def _put(row: ProviderCredential, text: str) -> None:
-    """Set what is shown to the provider. Raises ValidationError for `credential`."""
+def read_new_credential(kind: str, text: str) -> Entered:
+    """Return what was entered. kind: of the credential (ProviderKind.credential). Raises
+    ValidationError for `credential`."""
+    if kind == "none":
+        raise ValidationError({"credential": "A provider of this kind does not use a credential."})
     try:
-        entered = read_entered(_kind_of(row.provider), text)
+        entered = read_entered(kind, text)
     except ValueError as error:
         raise ValidationError({"credential": str(error)}) from None
-    if problem := find_signing_problem(_kind_of(row.provider), entered.secret):
+    if problem := find_signing_problem(kind, entered.secret):
         raise ValidationError({"credential": problem})
+    return entered
+
+
+def _put(row: ProviderCredential, text: str) -> None:
+    """Set what is shown to the provider. Raises ValidationError for `credential`."""
+    entered = read_new_credential(_kind_of(row.provider), text)
     row.source, row.variable = entered.source, entered.variable
     is_stored = entered.source is Source.STORED
     row.secret = encrypt(entered.secret, row.pk) if is_stored else None
@@ -160,9 +180,9 @@ def _kind_of(provider: Provider) -> str:
     return "key" if kind is None else kind.credential
 
 
-def _check(row: ProviderCredential) -> None:
-    if _kind_of(row.provider) == "none":
-        raise ValidationError({"credential": "A provider of this kind does not use a credential."})
+def _check(row: ProviderCredential, *, is_complete: bool = True) -> None:
+    """Raise ValidationError for the fields at fault. is_complete: what is shown to the provider is
+    set, too."""
     if not 1 <= row.weight <= MAX_WEIGHT:
         raise ValidationError({"weight": f"Use 1 to {MAX_WEIGHT}."})
     limits = (("requests_per_minute", MAX_PER_MINUTE), ("max_concurrent", MAX_CONCURRENT))
@@ -171,7 +191,7 @@ def _check(row: ProviderCredential) -> None:
         if value is not None and not 1 <= value <= most:
             raise ValidationError({name: f"Use 1 to {most:,}, or leave it empty."})
     check_name(row.name, row.provider.credentials.exclude(pk=row.pk))
-    row.full_clean()
+    row.full_clean(validate_constraints=is_complete)
 
 
 def _check_others(row: ProviderCredential, field: str, verb: str) -> None:

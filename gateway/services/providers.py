@@ -18,7 +18,7 @@ from gateway.providers import catalogue
 from gateway.providers.catalogue import ProviderKind
 from gateway.services.addresses import origin_of, read_base_url
 from gateway.services.changed_fields import change_fields
-from gateway.services.provider_credentials import put_credential
+from gateway.services.provider_credentials import put_credential, read_new_credential
 from gateway.services.provider_settings import read_settings
 from gateway.services.row_names import check_name
 
@@ -58,10 +58,9 @@ def add_provider(
     with raising_all() as gather:
         with gather():
             entered = read_settings(facts, settings)
-            url = _url_of(facts, base_url, entered)
+            url = read_first_base_url(facts, base_url, entered)
         with gather():
-            if facts.needs_credential and not credential:
-                raise ValidationError({"credential": f"{facts.label} needs a credential."})
+            check_new_credential(facts, credential or "")
         provider = Provider(name=name.strip(), kind=kind, base_url=url, settings=entered, **fields)
         with gather():
             _check(provider, but=() if url else ("base_url",))
@@ -222,11 +221,22 @@ def _forget_health(provider: Provider) -> None:
     ProviderHealth.objects.filter(provider=provider).delete()
 
 
-def _url_of(facts: ProviderKind, base_url: str, settings: Mapping[str, str]) -> str:
+def read_first_base_url(facts: ProviderKind, base_url: str, settings: Mapping[str, str]) -> str:
+    """Return the URL of a new provider, empty meaning its kind's own. settings: as read_settings
+    returns them. Raises ValidationError for `base_url`."""
     entered = base_url.strip()
     if not entered and not facts.base_url:
         raise ValidationError({"base_url": f"{facts.label} has no default URL. Enter one."})
     return read_base_url(entered or facts.fill_base_url(settings), kind=facts.name)
+
+
+def check_new_credential(kind: ProviderKind, text: str) -> None:
+    """Raise ValidationError for what cannot be the credential of a new provider. text: as it was
+    entered, empty for none."""
+    if text:
+        read_new_credential(kind.credential, text)
+    elif kind.needs_credential:
+        raise ValidationError({"credential": f"{kind.label} needs a credential."})
 
 
 def check_location(location: str) -> None:

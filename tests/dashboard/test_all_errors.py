@@ -12,7 +12,7 @@ from dashboard.forms.submit_once import new_form_token
 from gateway.models import Provider
 from keys.access import set_access_rules
 from keys.models import LimitRule
-from keys.services import set_developer_key_policy
+from keys.services import set_developer_key_policy, set_limits
 from tests.dashboard.visitors import Visitor, key_form, path_of, seen_on, signed_in
 from tests.factories import (
     ACTOR,
@@ -263,3 +263,65 @@ def test_the_price_of_an_mcp_server(operator: Visitor, workspace: Workspace) -> 
     sent = {"name": "two words", "url": "ftp://up", "header": "cookie", "price_nusd": "1,50"}
 
     assert errors_of(operator, f"/w/{workspace.slug}/settings/mcp-servers/new", sent) == set(sent)
+
+
+@pytest.mark.parametrize("rest", [{"location": "eu"}, {"location": "x" * 61}])
+def test_the_secrets_of_a_new_provider(operator: Visitor, rest: dict[str, str]) -> None:
+    sent = {"credential": "two words", "proxy_credential": "no-colon", "client_key": "none"}
+    other = {"proxy_url": "ftp://up", "client_certificate": "none", "name": "two words"}
+
+    wrong = errors_of(operator, "/providers/new", sent | other | rest | {"kind": "openai"})
+
+    assert wrong == set(sent) | set(other) | ({"location"} if len(rest["location"]) > 60 else set())
+
+
+def test_what_a_new_provider_lacks(operator: Visitor) -> None:
+    sent = {"kind": "azure_openai", "name": "two words", "proxy_credential": "name:password"}
+    setting = {"setting_api_version": "x" * 9}
+
+    wrong = errors_of(operator, "/providers/new", sent | setting)
+
+    assert wrong >= {"name", "credential", "proxy_credential"}
+
+
+def test_the_credential_of_a_provider_there_is(operator: Visitor) -> None:
+    provider = make_provider("up", kind="openai", credential="sk-0123456789")
+    page = f"/providers/{provider.pk}"
+    sent = {"credential": "two words", "proxy_credential": "a:b", "location": "a\x01"}
+
+    assert errors_of(operator, page, sent | seen_on(operator, page)) == set(sent)
+
+
+@pytest.mark.parametrize("weight", ["0", "1"])
+def test_the_form_of_a_credential(operator: Visitor, weight: str) -> None:
+    provider = make_provider("up", kind="openai", credential="sk-0123456789")
+    sent = {"name": "two words", "credential": "a b", "weight": weight, "enabled": "on"}
+    page = f"/providers/{provider.pk}/credentials/new"
+    wrong = {"name", "credential"} | ({"weight"} if weight == "0" else set())
+
+    assert errors_of(operator, page, sent) == wrong
+
+
+def test_the_provider_model_id_of_a_new_model(operator: Visitor) -> None:
+    make_provider("up")
+    sent = {"name": "m", "provider": "up", "native_model": "a\x01", "output_usd": "1"}
+    sent |= {"max_output_tokens": "10", "unknown_fields": "forward", "template_render_mode": "off"}
+
+    malformed = errors_of(operator, "/models/new", sent | {"input_usd": "x"})
+    wide = errors_of(operator, "/models/new", sent | {"input_usd": "1", "aliases": "a,a"})
+
+    assert malformed == {"input_usd", "native_model"}
+    assert wide == {"aliases", "native_model"}
+
+
+def test_a_key_that_a_developer_edits(workspace: Workspace) -> None:
+    member = make_member(workspace, "developer")
+    developer = signed_in(member)
+    key = make_key(workspace, created_by=member).key
+    set_limits(key, limits={"max_requests_per_minute": 10}, actor=ACTOR)
+    page = path_of("key-edit", key.pk)
+    wider = {"max_requests_per_minute": "11", "daily_limit_nusd": "1,50"}
+
+    wrong = errors_of(developer, page, key_form(**wider, **seen_on(developer, page)))
+
+    assert wrong == {"max_requests_per_minute", "daily_limit_nusd"}

@@ -108,6 +108,24 @@ def test_a_credential_is_changed_replaced_and_removed(client: Client, provider: 
     assert [row.name for row in provider.credentials.all()] == ["second"]
 
 
+def test_who_replaces_a_credential_is_told_that_somebody_else_did(
+    client: Client, provider: Provider
+) -> None:
+    row = provider.credentials.get()
+    url = f"/providers/{provider.pk}/credentials/{row.pk}"
+    seen = credential_version(row)
+
+    first, late = (
+        client.post(url, form(name="default", credential=credential, seen=seen))
+        for credential in ("sk-first-9876543210", "sk-second-9876543210")
+    )
+
+    row.refresh_from_db()
+    assert (first.status_code, late.status_code) == (302, 409)
+    assert "Someone else changed this credential" in late.content.decode()
+    assert decrypt(bytes(row.secret or b""), row.pk) == "sk-first-9876543210"
+
+
 def test_the_last_credential_is_kept(client: Client, provider: Provider) -> None:
     row = provider.credentials.get()
     url = f"/providers/{provider.pk}/credentials/{row.pk}"
