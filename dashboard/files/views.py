@@ -18,6 +18,7 @@ from accounts.models import Workspace
 from accounts.permissions import Action, may
 from dashboard.files.forms import MAX_UPLOAD_BYTES, MB, StorageForm, UploadForm
 from dashboard.files.table import file_table
+from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, render_page, variables
 from dashboard.http.page_urls import page_address
@@ -101,6 +102,7 @@ def upload(request: PageRequest) -> HttpResponse:
         return _upload_page(request, form, status=422)
     file = form.cleaned_data["file"]
     try:
+        spend_form_token(request.POST.get("token", ""), done="The file is in the list.")
         stored = store_form_file(
             workspace,
             file.chunks(),
@@ -111,6 +113,9 @@ def upload(request: PageRequest) -> HttpResponse:
             expires_after_s=int(form.cleaned_data["expires_after_s"] or 0),
             actor=request.user.email,
         )
+    except TokenSpent as spent:
+        form.add_error(None, str(spent))
+        return _upload_page(request, form, status=409)
     except GatewayError as error:
         form.add_error("file" if error.param == "file" else None, error.message)
         return _upload_page(request, form, status=422)
@@ -188,8 +193,18 @@ def _initial(storage: WorkspaceStorage | None) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class UploadContext:
+    """Variables of dashboard/files/upload.html. token: of the form, see
+    dashboard.forms.submit_once."""
+
+    form: forms.Form
+    token: str
+
+
 def _upload_page(request: PageRequest, form: forms.Form, *, status: int = 200) -> HttpResponse:
-    return render(request, "dashboard/files/upload.html", {"form": form}, status=status)
+    context = variables(UploadContext(form=form, token=new_form_token()))
+    return render(request, "dashboard/files/upload.html", context, status=status)
 
 
 @dataclass(frozen=True)

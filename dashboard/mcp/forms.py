@@ -29,12 +29,17 @@ class McpServerForm(RemoteForm):
     )
     url = plain_field(
         "URL",
-        "The streamable HTTP endpoint. An operator must allow private addresses.",
+        "The streamable HTTP endpoint. It is asked for its tools when you add it. Private addresses"
+        " need the permission of an operator.",
         max_length=400,
         example="https://mcp.example.com/mcp",
     )
     header = plain_field(
-        "Credential header", max_length=60, example="authorization", required=False
+        "Credential header",
+        "Default: authorization.",
+        max_length=60,
+        example="authorization",
+        required=False,
     )
     credential = credential_field(
         "The full value of the header, such as Bearer TOKEN. Stored encrypted."

@@ -17,8 +17,8 @@ from mcp.shared.exceptions import MCPError
 from yarl import URL
 
 from gateway.core.egress import NotFetched
-from gateway.egress.orders import McpAnswer, McpOrder, McpTool
-from gateway.outbound.client import GuardedClient
+from gateway.egress.orders import MCP_UNREACHABLE, McpAnswer, McpOrder, McpTool
+from gateway.outbound.client import UNCONNECTED, GuardedClient
 from gateway.outbound.guarded_sockets import Forbidden, TooLarge
 from gateway.outbound.locator import BadAddress, read_locator
 from gateway.outbound.permitted_addresses import Network
@@ -28,7 +28,6 @@ logger = logging.getLogger(__name__)
 MAX_TOOLS = 200
 MAX_PAGES = 20
 ERROR_CHARS = 300
-UNREACHABLE = "The MCP server could not be reached, or its response is not valid."
 HIDDEN = "[credential]"
 
 
@@ -107,12 +106,13 @@ def _explain(error: BaseException, guard: _Guard, order: McpOrder) -> str:
     logger.info("An MCP server was not asked: %s", type(found).__name__)
     if guard.status in (401, 403):
         return f"The MCP server refused the credential (HTTP {guard.status})."
-    return UNREACHABLE
+    return MCP_UNREACHABLE
 
 
 class _Guard(httpx2.AsyncBaseTransport):
     """The guarded client as the transport of another library. refusal: why it connected to
-    nothing; status: of the last answer."""
+    nothing; status: of the last answer; is_closed: no connection came about, and whatever way the
+    library tries next, none is waited for again."""
 
     def __init__(
         self, order: McpOrder, client: GuardedClient, allowed: tuple[Network, ...]
@@ -120,11 +120,14 @@ class _Guard(httpx2.AsyncBaseTransport):
         self.refusal = ""
         self.status = 0
         self.has_answered = False
+        self.is_closed = False
         self._order = order
         self._client = client
         self._allowed = allowed
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if self.is_closed:
+            raise httpx2.ConnectError("not again")
         url = self._check(str(request.url))
         content = await request.aread()
         headers = {
@@ -136,7 +139,8 @@ class _Guard(httpx2.AsyncBaseTransport):
             response = await self._client.open(
                 url, method=request.method, headers=headers, content=content
             )
-        except (Forbidden, OSError) as error:
+        except (Forbidden, OSError, *UNCONNECTED) as error:
+            self.is_closed = True
             raise httpx2.ConnectError(type(error).__name__) from None
         self.status = response.status_code
         self.has_answered = response.status_code == 200

@@ -8,6 +8,7 @@ from gateway.core.egress import HostRules
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
 FETCH_S = 20.0
+MCP_UNREACHABLE = "The MCP server could not be reached, or its response is not valid."
 
 
 class Order(msgspec.Struct, array_like=True, kw_only=True):

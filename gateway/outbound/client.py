@@ -45,6 +45,8 @@ PIECES_PER_PAUSE = 64
 SPARE_BYTES = 1024 * 1024
 # Whatever an exchange may fail with, but for TooLarge.
 FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError)
+# Those of them where no connection came about.
+UNCONNECTED = (httpx.ConnectError, httpx.ConnectTimeout)
 
 
 class Answer(NamedTuple):

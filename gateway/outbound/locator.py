@@ -26,6 +26,10 @@ class BadAddress(ValueError):
     """Nothing is fetched from there. The message says why, and may be shown to the caller."""
 
 
+class NotPublic(BadAddress):
+    """The host is an address that nobody is connected to, or not at this port."""
+
+
 def read_locator(text: str, allowed: Sequence[Network]) -> URL:
     """Return the address as our client takes it. Raises BadAddress.
 
@@ -49,7 +53,7 @@ def read_locator(text: str, allowed: Sequence[Network]) -> URL:
     if parts.port == 0 or not seen_alike:
         raise BadAddress("The URL is not valid.")
     if not isinstance(host, str) and not may_connect(host, port, allowed):
-        raise BadAddress("This URL cannot be fetched.")
+        raise NotPublic("This URL cannot be fetched.")
     return url.with_fragment(None)
 
 

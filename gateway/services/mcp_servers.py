@@ -20,9 +20,9 @@ from accounts.text import is_visible
 from gateway.core.egress import HostRules, NotFetched
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.egress.fetch_process import FetchProcess
-from gateway.egress.orders import McpOrder, McpTool
+from gateway.egress.orders import MCP_UNREACHABLE, McpOrder, McpTool
 from gateway.models import McpServer
-from gateway.outbound.locator import BadAddress, read_locator
+from gateway.outbound.locator import BadAddress, NotPublic, read_locator
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.services.addresses import origin_of
 from gateway.services.credential_encryption import DecryptionFailed, encrypt
@@ -35,6 +35,10 @@ MAX_SECRET_CHARS = 4_096
 LEAST_CHARS_SHOWN = 12
 MAX_PRICE_NUSD = 10**12
 LIST_S = 20.0
+PUBLIC_ONLY = (
+    "Private addresses, and ports other than 80 and 443, are forbidden unless an operator allows"
+    " the network (TOLLHOUSE_FETCH_ALLOWED_NETWORKS)."
+)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?")
 _HEADER = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 # What the protocol, the connection or the gateway says itself.
@@ -132,7 +136,9 @@ def list_mcp_tools(row: McpServer, *, actor: str) -> list[str]:
     try:
         found = asyncio.run(_ask(_question(row)))
     except NotFetched as error:
-        raise ValidationError(error.message) from None
+        # Said whatever the reason: what a name leads to in our network is not told.
+        hint = f" {PUBLIC_ONLY}" if error.message == MCP_UNREACHABLE else ""
+        raise ValidationError(f"{error.message}{hint}") from None
     except DecryptionFailed as error:
         raise ValidationError(f"The credential cannot be read. {error}") from None
     tools: list[JsonObject] = [
@@ -211,6 +217,8 @@ def check_fields(row: McpServer) -> None:
         if len(row.url) > 400:
             raise BadAddress("At most 400 characters.")
         read_locator(row.url, read_networks(settings.FETCH_ALLOWED_NETWORKS))
+    except NotPublic:
+        errors["url"] = PUBLIC_ONLY
     except BadAddress as error:
         errors["url"] = str(error)
     if errors:

@@ -14,6 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent, Role, Workspace
+from dashboard.forms.submit_once import new_form_token
 from dashboard.http.page_urls import page_address
 from gateway.models import StoredFile, WorkspaceStorage
 from gateway.services.files.places import forget_checks
@@ -40,13 +41,31 @@ def workspace() -> Workspace:
     return make_workspace("Bakery")
 
 
+def upload(file: SimpleUploadedFile, **fields: Any) -> dict[str, Any]:
+    return {"file": file, "purpose": "user_data", "token": new_form_token()} | fields
+
+
+def test_a_form_that_is_sent_twice_stores_one_file(workspace: Workspace) -> None:
+    client = signed_in(make_member(workspace, Role.DEVELOPER))
+    here, token = page_address(workspace, "file-upload"), new_form_token()
+
+    first, again, forged = (
+        client.post(here, upload(SimpleUploadedFile("a.txt", b"a"), token=sent))
+        for sent in (token, token, "")
+    )
+
+    assert (first.status_code, again.status_code, forged.status_code) == (302, 409, 409)
+    assert "already submitted. The file is in the list." in again.content.decode()
+    assert StoredFile.objects.count() == 1
+
+
 def test_a_member_uploads_and_deletes_a_file(workspace: Workspace, folder: Path) -> None:
     member = make_member(workspace, Role.DEVELOPER)
     client = signed_in(member)
 
     sent = client.post(
         page_address(workspace, "file-upload"),
-        {"file": SimpleUploadedFile("../recipe.txt", b"Flour and water"), "purpose": "user_data"},
+        upload(SimpleUploadedFile("../recipe.txt", b"Flour and water")),
     )
     file = StoredFile.objects.get()
     listed = client.get(page_address(workspace, "file-list")).content.decode()
@@ -73,10 +92,7 @@ def test_a_file_that_is_not_what_it_says_is_refused_on_its_page(workspace: Works
 
     sent = client.post(
         page_address(workspace, "file-upload"),
-        {
-            "file": SimpleUploadedFile("a.pdf", b"\x89PNG\r\n\x1a\n0000", "application/pdf"),
-            "purpose": "user_data",
-        },
+        upload(SimpleUploadedFile("a.pdf", b"\x89PNG\r\n\x1a\n0000", "application/pdf")),
     )
 
     assert sent.status_code == 422

@@ -170,3 +170,28 @@ def test_a_server_is_set_for_all_calls_and_keys_hear_of_it() -> None:
     assert "In all calls" in visitor.get(path_of("mcp-list")).content.decode()
     kinds = ConfigChange.objects.order_by("pk").values_list("kind", flat=True)[before:]
     assert list(kinds) == ["tools", "workspace"]
+
+
+def test_a_private_address_is_refused_with_what_to_do() -> None:
+    visitor = signed_in(make_member(make_workspace()))
+
+    for url in ("http://127.0.0.1/mcp", "https://10.0.0.7/mcp", "https://1.1.1.1:8080/mcp"):
+        page = visitor.post(path_of("mcp-create"), form(url=url)).content.decode()
+        assert "forbidden unless an operator allows the network" in page
+
+
+def test_a_server_that_is_not_reached_is_added_and_the_reason_is_told() -> None:
+    workspace = make_workspace()
+    visitor = signed_in(make_member(workspace))
+
+    answer = visitor.post(path_of("mcp-create"), form(url="https://no.such.host.invalid/mcp"))
+    page = visitor.get(answer["location"]).content.decode()
+
+    assert McpServer.objects.get().tools == []
+    assert "could not be reached, or its response is not valid. Private addresses" in page
+
+
+def test_what_may_be_left_empty_is_marked() -> None:
+    page = signed_in(make_member(make_workspace())).get(path_of("mcp-create")).content.decode()
+
+    assert page.count("field-optional") == 3  # header, credential, tools; the price is operators'

@@ -102,6 +102,33 @@ def test_what_is_about_to_change_is_busy_until_it_has(watched: Watched) -> None:
     assert watched.take_problems() == []
 
 
+def test_a_trial_of_a_limit_shows_that_it_runs(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/limits/new")
+    page.get_by_label("Maximum").fill("five")  # refused at once: a trial takes long
+    with held(page, "**/limits/new"):
+        page.get_by_role("button", name="Try on the last 7 days").click()
+        waiting = page.get_by_role("button", name="Trying…")
+        expect(waiting).to_have_attribute("aria-busy", "true")
+
+    expect(page.get_by_label("Maximum")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("button", name="Try on the last 7 days")).to_have_count(1)
+    expect(waiting).to_have_count(0)
+    assert watched.take_problems() == []
+
+
+def test_a_form_sent_without_htmx_shows_that_its_answer_is_awaited(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/settings/mcp-servers/new")
+    # No page comes of it: the one there is stays as it is while it waits.
+    page.route("**/mcp-servers/new", lambda route: route.fulfill(status=204))
+    page.get_by_role("button", name="Add MCP server").click()
+
+    waiting = page.get_by_role("button", name="Asking the server…")
+    expect(waiting).to_have_attribute("aria-busy", "true")
+    assert watched.take_problems() == []
+
+
 @pytest.mark.parametrize(
     ("path", "title"),
     [

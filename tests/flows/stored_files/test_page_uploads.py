@@ -98,11 +98,11 @@ def form_of_page(visitor: Visitor, content: bytes) -> tuple[str, dict[str, str],
     """Return address, headers and body of an upload by the page."""
     path = f"{visitor.workspace}/files/upload"
     visitor.get(path)
-    token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', visitor.text)
-    assert token is not None
+    tokens = re.findall(r'name="(csrfmiddlewaretoken|token)" value="([^"]+)"', visitor.text)
+    hidden = [FormPart(name, text.encode()) for name, text in dict(tokens).items()]
     kind, body = write_form(
         [
-            FormPart("csrfmiddlewaretoken", token[1].encode()),
+            *hidden,
             FormPart("purpose", b"user_data"),
             FormPart("file", content, "recipes.txt", "text/plain"),
         ]

@@ -11,11 +11,12 @@ import pytest
 
 from gateway.core.egress import HostRules, NotFetched
 from gateway.egress.fetch import FAILED, Fetcher
-from gateway.egress.orders import Fetched, Order
+from gateway.egress.orders import MCP_UNREACHABLE, Fetched, McpOrder, Order
 from gateway.outbound import guarded_sockets
 from gateway.outbound.guarded_sockets import LookUp
 from gateway.outbound.permitted_addresses import read_networks
 from tests.support.file_server import Answer, FileServer, serving_files
+from tests.support.ports import free_port
 
 # The test's servers are at the first; nobody may be sent to the second.
 OPEN, CLOSED = "127.0.0.1", "127.0.0.2"
@@ -317,3 +318,18 @@ async def test_nothing_is_said_in_the_clear_where_a_certificate_is_due() -> None
         async with fetching(lambda host, port: [OPEN]) as fetcher:
             assert await refusal(fetcher, f"https://name.example:{server.port}/") == FAILED
         assert server.requests == []
+
+
+async def test_an_mcp_server_that_takes_no_connection_is_not_waited_for_again() -> None:
+    asked: list[str] = []
+
+    def look_up(host: str, port: int) -> list[str]:
+        asked.append(host)
+        return [OPEN]
+
+    async with fetching(look_up) as fetcher:
+        with pytest.raises(NotFetched) as caught:
+            await fetcher.ask(McpOrder(url=f"http://mcp.test:{free_port()}/mcp", owner="a"))
+
+    assert caught.value.message == MCP_UNREACHABLE
+    assert asked == ["mcp.test"]
