@@ -14,6 +14,7 @@ TARGET = "ledger"
 _DAYS = Layout[DayRow](
     name="line",
     label="Ledger by day, newest first",
+    css="name-table",
     cells="dashboard/credits/_day_cells.html",
     columns=(
         Column("by", "Day (UTC), by", grows=True),

@@ -12,6 +12,7 @@ from dashboard.ui.tables import Column, Empty, Layout, Pager, Shown, Table
 _LAYOUT = Layout[KeyRow](
     name="key",
     label="Keys",
+    css="name-table",
     cells="dashboard/keys/_cells.html",
     columns=(
         Column("key", "Key", grows=True),

@@ -27,6 +27,7 @@ def _price(name: str, head: str, shown: Shown = Shown.ALWAYS, cell_css: str = ""
 _LAYOUT = Layout[ModelRow](
     name="model",
     label="Models",
+    css="name-table",
     cells="dashboard/models/_cells.html",
     columns=(
         Column("model", "Model", grows=True),

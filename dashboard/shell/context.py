@@ -49,7 +49,7 @@ _PAGES = (
     _Page("Workspaces", "workspace-list", "building-2", Action.MANAGE_WORKSPACES, "w"),
     _Page("Models", "model-list", "boxes", Action.MANAGE_CATALOGUE, "m"),
     _Page("Providers", "provider-list", "plug", Action.MANAGE_CATALOGUE, "p"),
-    _Page("Tools", "tool-list", "wrench", Action.MANAGE_CATALOGUE, "t"),
+    _Page("Tools", "tool-list", "wrench", Action.MANAGE_CATALOGUE, "x"),
     _Page(
         *("Installation limits", "installation-limit-list", "gauge"),
         *(Action.MANAGE_CATALOGUE, "i"),

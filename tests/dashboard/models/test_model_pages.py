@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -52,6 +53,17 @@ def edit_form(model: LanguageModel, **fields: Any) -> dict[str, Any]:
 
 def listed(page: Any) -> list[str]:
     return [row.model.name for row in page.context["table"].items]
+
+
+def test_the_list_names_the_state_of_a_model_at_every_width(client: Client) -> None:
+    off = make_model("off")
+    set_model_enabled(off, enabled=False, actor=ACTOR)
+    make_model("on")
+
+    page = client.get(LIST).content.decode()
+
+    narrow = re.findall(r'class="narrow-only">\s*<span class="badge">(\w+)', page)
+    assert narrow == ["Disabled"]
 
 
 def test_a_model_is_made_with_all_that_callers_are_told(client: Client, operator: User) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 import pytest
@@ -67,6 +68,22 @@ def test_the_palette_finds_pages_and_keys_of_this_workspace(workspace: Workspace
     assert "Night shift" in found
     assert "Night owl" not in found
     assert "Overview" in client.get("/search").content.decode()
+
+
+def test_each_page_has_a_letter_of_its_own(workspace: Workspace) -> None:
+    page = signed_in(make_user(is_operator=True)).get("/").content.decode()
+
+    letters = re.findall(r'data-go="(\w)"', page)
+
+    assert len(letters) > 15
+    assert len(set(letters)) == len(letters)
+
+
+def test_the_bar_of_a_narrow_screen_names_the_workspace(workspace: Workspace) -> None:
+    page = signed_in(make_member(workspace)).get("/keys").content.decode()
+
+    bar = page[page.index('class="topbar"') : page.index("<main")]
+    assert f"Workspace: </span>{workspace.name}" in bar
 
 
 def test_the_palette_finds_what_one_calls_otherwise(workspace: Workspace) -> None:
