@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from gateway.core.errors import InvalidKey
+from gateway.core.octets import TAB
 from gateway.core.request import RequestHead
 
 MAX_SECRET_BYTES = 512
@@ -31,7 +32,7 @@ def read_secret(head: RequestHead) -> bytes:
     given = head.fields.get(b"authorization", b"")
     if given[:7] == b"Bearer " and head.has_no_repeats and b"x-api-key" not in head.fields:
         secret = given[7:].strip(b" ")
-        if secret and len(secret) <= MAX_SECRET_BYTES and b"\t" not in secret:
+        if secret and len(secret) <= MAX_SECRET_BYTES and TAB not in secret:
             return secret
     return _read_carefully(head)
 

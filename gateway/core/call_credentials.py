@@ -35,7 +35,7 @@ class CallCredentials:
 def take_credentials(body: bytes) -> tuple[bytes, CallCredentials | None]:
     """Return a request without its credentials, and those. A body that is no JSON object is left
     to its reader. Raises RequestError."""
-    if _NAME not in body:
+    if body.find(_NAME) < 0:
         return body, None
     try:
         members = _read_members(body)

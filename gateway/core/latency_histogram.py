@@ -5,7 +5,7 @@ Twelve buckets per doubling keep the error of a percentile under 3 %.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil, log2
 
 PER_DOUBLING = 12
@@ -14,6 +14,11 @@ PER_DOUBLING = 12
 def bucket_of(duration_us: int) -> int:
     """Return the bucket of a duration in microseconds; 0 holds everything up to 1 us."""
     return ceil(log2(duration_us) * PER_DOUBLING) if duration_us > 1 else 0
+
+
+def buckets_of(durations_us: Iterable[int]) -> list[int]:
+    """Return the bucket of each duration: as `bucket_of`, faster for many."""
+    return [ceil(log2(us) * PER_DOUBLING) if us > 1 else 0 for us in durations_us]
 
 
 def upper_us(bucket: int) -> float:

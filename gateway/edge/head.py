@@ -12,6 +12,7 @@ from gateway.core.errors import (
     RequestError,
     UriTooLong,
 )
+from gateway.core.octets import HASH_SIGN, PERCENT
 from gateway.edge.hosts import Hosts
 from gateway.edge.limits import (
     MAX_HEAD_BYTES,
@@ -64,9 +65,9 @@ def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> d
     """
     if version != "1.1" and version != "1.0":
         raise RequestError("Only HTTP/1.1 and HTTP/1.0 are supported.")
-    if target[:1] != b"/" or b"#" in target:
+    if target[:1] != b"/" or HASH_SIGN in target:
         raise RequestError("The request target must be a path, such as /v1/models.")
-    if b"%" in target and BAD_PERCENT.search(target):
+    if PERCENT in target and BAD_PERCENT.search(target):
         raise RequestError("The request target has a percent sign without two hexadecimal digits.")
     fields = dict(headers)
     if len(fields) != len(headers) or not fields.keys() <= PLAIN:

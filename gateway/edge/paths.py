@@ -8,6 +8,7 @@ import re
 from urllib.parse import unquote_to_bytes
 
 from gateway.core.mounts import RAW_MOUNT
+from gateway.core.octets import PERCENT
 
 MOUNT = re.compile(rb"/" + RAW_MOUNT + rb"(?:/(?P<rest>.*))?", re.DOTALL)
 # What follows is a name, which may hold anything.
@@ -20,7 +21,7 @@ def is_other_spelling(raw_path: bytes) -> bool:
 
     raw_path: as it was sent, without the query.
     """
-    if b"%" not in raw_path and b"//" not in raw_path and b"/." not in raw_path:
+    if PERCENT not in raw_path and raw_path.find(b"//") < 0 and raw_path.find(b"/.") < 0:
         return False
     literal = MOUNT.fullmatch(raw_path)
     if literal is not None:

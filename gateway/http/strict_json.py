@@ -12,6 +12,7 @@ import re
 import msgspec
 
 from gateway.core.errors import InvalidJson
+from gateway.core.octets import BACKSLASH
 
 MAX_DEPTH = 64
 MAX_NAMES = 10_000
@@ -44,7 +45,7 @@ def check(body: bytes, max_items: int = MAX_ITEMS) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _explain(error, body) from None
     colons = body.count(b":")
-    if colons <= MAX_NAMES and body.count(b",") + lists <= max_items and b"\\" not in body:
+    if colons <= MAX_NAMES and body.count(b",") + lists <= max_items and BACKSLASH not in body:
         try:
             if _encode(value).count(b":") == colons:
                 return

@@ -115,7 +115,7 @@ class Backlog:
         except Exception:
             log.exception("a batch of %s records does not post whole", len(self._batch))
             self._post(post_one_by_one)
-        self.posted += sum(map(_count, self._batch))
+        self.posted += _count(self._batch)
         self._batch = []
         self._lag_s = time.monotonic() - self._caught_up_at
         if self.posted >= wanted:
@@ -198,8 +198,9 @@ class Backlog:
         if self._shed_to is not None:
             return self._read_back(self._shed_to)
         items, self._unwritten = self._unwritten, []
-        while self._new and len(items) < BATCH:
-            items.append(self._new.popleft())
+        # The event loop appends meanwhile; only this thread takes away.
+        take_first = self._new.popleft
+        items += [take_first() for _ in range(min(len(self._new), BATCH - len(items)))]
         return items
 
     def _read_back(self, until: Position) -> list[Item]:
@@ -231,7 +232,6 @@ class Backlog:
                 self._shed_to = position
 
 
-def _count(item: Item) -> int:
-    """Return how many records an item stands for."""
-    entry = item[0]
-    return entry.records if isinstance(entry, Damage) else 1
+def _count(items: list[Item]) -> int:
+    """Return how many records the items stand for."""
+    return sum([entry.records if type(entry) is Damage else 1 for entry, _ in items])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, filterfalse, islice
 from operator import attrgetter
 from typing import Protocol
 
@@ -25,15 +25,17 @@ from gateway.stores.inserts import Row
 from gateway.stores.journal_faults import has_faults, keep_damage
 from gateway.stores.kept_answers import keep_answers
 from gateway.stores.process import is_drained_to, move_position
-from gateway.stores.rollups import Rollups, quarter_of
+from gateway.stores.rollups import Rollups, quarters_of
 from gateway.stores.rows import (
     COUNT_CALLS,
     END_CALL,
     INSERT_BODY,
     INSERT_CALLS,
+    INSERT_PLAIN_CALLS,
     INSERT_REFUSED,
     Rows,
     alike,
+    is_plain,
 )
 from gateway.stores.shortfall import cover, follow_losses
 
@@ -98,8 +100,8 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     refused = [entry for entry in others if isinstance(entry, Refused)]
     fresh: list[Settled] = []
     running: list[Settled] = []
-    for record in settled.values():
-        (fresh if admitted.pop(record.identity.call_id, None) else running).append(record)
+    for call_id, record in settled.items():
+        (fresh if admitted.pop(call_id, None) else running).append(record)
     running, unknown = _still_in_progress(rows, running)
     if unknown and (damages or has_faults(process_id)):
         fresh += unknown
@@ -108,18 +110,17 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     if any(record.owed_nusd for record in settled.values()):
         fresh, running, losses = cover_all(process_id, fresh, running)
     fresh.sort(key=attrgetter("identity.call_id"))
-    inserts: dict[Row, list[Row]] = defaultdict(list)
-    for quarter, group in _grouped(fresh):
+    groups = list(_grouped(fresh))
+    for quarter, group in chain(groups, _grouped(running)):
         rollups.count(quarter, group)
-        inserts[rows.common_of(group[0])] += map(rows.own_of, group)
-    for quarter, group in _grouped(running):
-        rollups.count(quarter, group)
+    plain, inserts = ended_calls(rows, [group for _, group in groups])
     for refusal in refused:
         rollups.count_refused(refusal)
     for common, own in map(rows.of_admitted, admitted.values()):
         inserts[common].append(own)
     ended = fresh + running
     with connection.cursor() as cursor:
+        INSERT_PLAIN_CALLS.run(cursor, plain)
         INSERT_CALLS.run(cursor, inserts)
         INSERT_REFUSED.run(cursor, listed(rows, refused))
         cursor.executemany(END_CALL, [rows.ending_of(record) for record in running])
@@ -147,6 +148,22 @@ def cover_all(
     fresh = [cover(process_id, record, losses) for record in fresh]
     running = [cover(process_id, record, losses) for record in running]
     return fresh, running, losses
+
+
+def ended_calls(
+    rows: Rows, groups: Iterable[list[Settled]]
+) -> tuple[dict[Row, list[Row]], dict[Row, list[Row]]]:
+    """Return the rows of calls that have ended: those for INSERT_PLAIN_CALLS, and the others.
+
+    groups: calls that are alike.
+    """
+    plain: dict[Row, list[Row]] = defaultdict(list)
+    others: dict[Row, list[Row]] = defaultdict(list)
+    for group in groups:
+        common = rows.common_of(group[0])
+        plain[common] += map(rows.plain_of, filter(is_plain, group))
+        others[common] += map(rows.own_of, filterfalse(is_plain, group))
+    return plain, others
 
 
 def listed(rows: Rows, refused: Iterable[Refused]) -> dict[Row, list[Row]]:
@@ -194,8 +211,10 @@ def _sort(
 def _grouped(records: Sequence[Settled]) -> Iterable[tuple[int, list[Settled]]]:
     """Part ended calls into such as are alike and of one quarter of an hour; yield both."""
     groups: dict[tuple[int, Row], list[Settled]] = defaultdict(list)
-    for record in records:
-        groups[quarter_of(record), alike(record)].append(record)
+    for quarter, like, record in zip(
+        quarters_of(records), map(alike, records), records, strict=True
+    ):
+        groups[quarter, like].append(record)
     return ((quarter, group) for (quarter, _), group in groups.items())
 
 
@@ -225,7 +244,7 @@ def _same(value: object) -> object:
 def _charges(records: Sequence[Settled]) -> dict[str, int]:
     charges: dict[str, int] = {}
     for record in records:
-        if paid_nusd := record.paid_nusd:
+        if paid_nusd := record.receipt.charge_nusd - record.owed_nusd:
             workspace_id = record.identity.workspace_id
             charges[workspace_id] = charges.get(workspace_id, 0) + paid_nusd
     return charges

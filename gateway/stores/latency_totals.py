@@ -13,7 +13,7 @@ from django.db import connection
 
 from accounts.untyped import SqlValue
 from gateway.core.durations import added_us
-from gateway.core.latency_histogram import bucket_of
+from gateway.core.latency_histogram import buckets_of
 from gateway.core.time_spans import QUARTER_S
 from gateway.journal.record import Settled
 from gateway.stores.inserts import Insert, Row
@@ -39,12 +39,12 @@ class LatencyTotals:
         """Add calls that have ended. place: their quarter of an hour, workspace and model."""
         receipts = [call.receipt for call in calls]
         total = [receipt.total_us for receipt in receipts]
-        self._counts[*place, "total"].update(map(bucket_of, total))
-        self._counts[*place, "added"].update(map(bucket_of, map(added_us, receipts)))
+        self._counts[*place, "total"].update(buckets_of(total))
+        self._counts[*place, "added"].update(buckets_of(map(added_us, receipts)))
         streamed = [call.receipt for call in calls if call.identity.streamed]
         ttft = [receipt.ttft_us for receipt in streamed if receipt.ttft_us is not None]
         if ttft:
-            self._counts[*place, "ttft"].update(map(bucket_of, ttft))
+            self._counts[*place, "ttft"].update(buckets_of(ttft))
 
     def write(
         self, as_id: Callable[[str], SqlValue], as_moment: Callable[[float], SqlValue]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from django.db import connection
 
@@ -20,6 +21,7 @@ from gateway.stores.rows import MICROS_PER_S, micros, moment, raw_id, sqlite_mom
 from gateway.stores.total_marks import find_mark_s
 
 QUARTER_US = QUARTER_S * MICROS_PER_S
+_began_at = attrgetter("identity.at")
 
 ADD_USAGE = """
 INSERT INTO gateway_usagerollup
@@ -48,7 +50,7 @@ class Rollups:
     def count(self, quarter: int, calls: Sequence[Settled]) -> None:
         """Add admitted calls that have ended: of one key and model, with one status.
 
-        quarter: of an hour, since the epoch, in which all of them began; see `quarter_of`.
+        quarter: of an hour, since the epoch, in which all of them began; see `quarters_of`.
         """
         like = calls[0]
         model, status = like.served.model[:200], like.receipt.status
@@ -75,7 +77,7 @@ class Rollups:
 
     def count_refused(self, record: Refused) -> None:
         """Add calls that were not let in; they count by status alone."""
-        quarter = quarter_of(record)
+        quarter = quarter_of(record.at)
         self._sums(quarter, record, "", "refused")[0] += record.counted or 1
         self._errors.count_refused(quarter, record)
 
@@ -118,6 +120,15 @@ class Rollups:
         return self._usage.setdefault(place, [0, 0, 0, 0, 0])
 
 
-def quarter_of(record: Settled | Refused) -> int:
-    """Return the quarter of an hour, counted from the epoch, in which a call began."""
-    return micros(record.identity.at) // QUARTER_US
+def quarter_of(at: float) -> int:
+    """Return the quarter of an hour, counted from the epoch, of a call's moment."""
+    return micros(at) // QUARTER_US
+
+
+def quarters_of(records: Sequence[Settled]) -> Sequence[int]:
+    """Return the quarter of an hour, counted from the epoch, in which each call began."""
+    moments = list(map(_began_at, records))
+    if not moments:
+        return ()
+    first, last = quarter_of(min(moments)), quarter_of(max(moments))
+    return [first] * len(moments) if first == last else list(map(quarter_of, moments))

@@ -332,9 +332,13 @@ def totals_count_a_batch_twice(patch: Patch) -> None:
 
 def replace_rows(patch: Patch) -> None:
     """Take down the second defence against a batch that comes again: the rows' primary key."""
-    columns = rows.COMMON_COLUMNS, rows.OWN_COLUMNS
-    upsert = Insert("gateway_callrecord", *columns, verb="INSERT OR REPLACE")
-    patch.setattr(drain, "INSERT_CALLS", upsert)
+    for name, own in (
+        ("INSERT_CALLS", rows.OWN_COLUMNS),
+        ("INSERT_PLAIN_CALLS", rows.PLAIN_COLUMNS),
+    ):
+        verb = "INSERT OR REPLACE"
+        upsert = Insert("gateway_callrecord", rows.COMMON_COLUMNS, own, verb=verb)
+        patch.setattr(drain, name, upsert)
 
 
 def exact_pusd(usage: Usage, price: Price) -> int:

@@ -17,7 +17,7 @@ _read = msgspec.json.Decoder(list[JsonObject] | None).decode
 
 def marks_in(body: bytes, fields: Mapping[str, bytes]) -> frozenset[str]:
     """Return the name of the marks where the messages or tools have some, else nothing."""
-    if QUOTED not in body:
+    if body.find(QUOTED) < 0:
         return _NONE
     has_marks = any(value.get(FIELD) is not None for value in _markable(fields))
     return frozenset({FIELD}) if has_marks else _NONE

@@ -7,6 +7,7 @@ line iterators do, tears JSON apart.
 from __future__ import annotations
 
 from gateway.core.errors import StreamBroken
+from gateway.core.octets import CARRIAGE_RETURN, LINE_FEED
 
 MAX_EVENT_BYTES = 1024 * 1024
 
@@ -37,7 +38,7 @@ class SseDecoder:
             and not self._open
             and not self._data
             and len(chunk) <= MAX_EVENT_BYTES
-            and b"\r" not in chunk
+            and CARRIAGE_RETURN not in chunk
         ):
             events = chunk[6:-2].split(b"\n\ndata: ")
             if chunk.count(b"\n") == 2 * len(events):
@@ -50,8 +51,8 @@ class SseDecoder:
                 return []
             self._seen_bom = True
             self._open, chunk = [], begun.removeprefix(b"\xef\xbb\xbf")
-        has_return = b"\r" in chunk or (bool(self._open) and self._open[-1][-1:] == b"\r")
-        if b"\n" not in chunk and not has_return:
+        has_return = CARRIAGE_RETURN in chunk or (bool(self._open) and self._open[-1][-1:] == b"\r")
+        if LINE_FEED not in chunk and not has_return:
             self._keep(chunk)
             return []
         pending = b"".join((*self._open, chunk)) if self._open else chunk

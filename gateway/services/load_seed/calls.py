@@ -173,13 +173,13 @@ def row_of(call: Drawn, process: str, workspace: str, moment: str) -> Row:
         n.ttft_us,
         n.upstream_us,
         0,  # tools
-        None,  # units
         "[]",  # attempts
-        None,  # processors
-        None,  # runs of tools
         f"user-{call.number % 1_000}",
         client_id,
         None,  # episode
+        None,  # units
+        None,  # processors
+        None,  # runs of tools
     )
 
 
