@@ -136,7 +136,7 @@ async def test_nothing_is_left_in_redis_when_nothing_is_used(server: RedisServer
     async with serving([redis_counters(server, "one")]) as (limits,):
         for algorithm in ALGORITHMS:
             (await enter(limits, ruled("requests", 9, algorithm, "second"))).end()
-        assert len(server.client.keys("*")) == 4
+        assert len(server.client.keys("tollhouse:{rules}*")) == 4
 
         await soon(lambda: not server.client.keys("*"))
 
