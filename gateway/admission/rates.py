@@ -58,7 +58,8 @@ def find_tightest(rules: Sequence[tuple[RuleState, RuleCounter]], now_us: int) -
         if left < least:
             tightest, counter, least = state, other, left
     empty_in_us = counter.empty_in_us(now_us)
-    return make_status(tightest.limit, max(least, 0), empty_in_us, tightest.rule.maximum)
+    remaining = least if least > 0 else 0
+    return make_status(tightest.limit, remaining, empty_in_us, tightest.rule.maximum)
 
 
 def make_status(limit: int, remaining: int, reset_in_us: int, per_period: int) -> RateLimitStatus:

@@ -54,14 +54,16 @@ class TokenBucket:
 
     def remaining(self, now_ns: int) -> int:
         """Return how many calls may pass at once now."""
-        return max(self.burst * CALL - self._used_at(now_ns), 0) // CALL
+        left = self.burst * CALL - self._used_at(now_ns)
+        return left // CALL if left > 0 else 0
 
     def _used_at(self, now_ns: int) -> int:
-        return max(self._used - (now_ns - self._at_ns) * self.per_minute, 0)
+        used = self._used - (now_ns - self._at_ns) * self.per_minute
+        return used if used > 0 else 0
 
     def _advance(self, now_ns: int) -> None:
         self._used = self._used_at(now_ns)
         self._at_ns = now_ns
 
     def _time_for(self, amount: int) -> int:
-        return -(-max(amount, 0) // self.per_minute)
+        return -(-amount // self.per_minute) if amount > 0 else 0

@@ -99,7 +99,7 @@ class RollingWindow:
         return True
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
-        parts, number = self._parts, min(at_us, now_us) // self._width
+        parts, number = self._parts, (at_us if at_us < now_us else now_us) // self._width
         # A call has mostly begun in the part that runs.
         if parts and parts[-1][0] == number:
             part: list[int] | None = parts[-1]
@@ -107,9 +107,9 @@ class RollingWindow:
             self._advance(now_us)
             part = self._part(number, now_us)
         if part is not None:
-            before = part[1]
-            part[1] = max(before + delta, 0)
-            self._total += part[1] - before
+            after = part[1] + delta if part[1] + delta > 0 else 0  # max() takes longer
+            self._total += after - part[1]
+            part[1] = after
 
     def wait_us(self, amount: int, now_us: int) -> int:
         self._advance(now_us)
@@ -128,7 +128,8 @@ class RollingWindow:
         except IndexError:
             return 0
         if amount:
-            return max(self._leaves(number) - now_us, 0)
+            left_us = self._leaves(number) - now_us
+            return left_us if left_us > 0 else 0
         for number, amount in reversed(list(self._parts)):
             if amount:
                 return max(self._leaves(number) - now_us, 0)

@@ -45,13 +45,14 @@ def rate_lines(rates: Rates) -> bytes:
             remaining,
             requests.reset_s,
             per_period,
-            min(remaining, per_period),
+            remaining if remaining < per_period else per_period,
             write_duration(requests.reset_in_s),
         )
     if tokens is not None:
+        remaining, per_period = tokens.remaining, tokens.per_period
         lines += TOKENS % (
-            tokens.per_period,
-            min(tokens.remaining, tokens.per_period),
+            per_period,
+            remaining if remaining < per_period else per_period,
             write_duration(tokens.reset_in_s),
         )
     return lines
