@@ -23,7 +23,7 @@ from bench import installation, personal_data, prompt_attacks
 from bench.measures import BASIC_MEASURES, Field, Plan, warm_up
 from bench.noise import QUIET_SHARE, Crowd
 from bench.programs import LOAD_CPU, ROOT, BenchError, Programs, is_serving, pin
-from bench.report import Results, Row, rows, table
+from bench.report import Results, Row, medians, rows, table
 from bench.translated import embeddings, translated
 
 # On a machine so busy that starting up takes its time, the whole still ends within three minutes.
@@ -46,6 +46,13 @@ def read_options() -> argparse.Namespace:
         "--against", type=Path, help="a checkout of another version, measured in turns with this"
     )
     parser.add_argument("--rounds", type=int, help="how often each subject takes its turn")
+    parser.add_argument(
+        "--starts",
+        type=int,
+        default=1,
+        help="how often all programs are started anew, with all rounds each time: medians of all."
+        " Where a process happens to have its memory changes its figures by several percent",
+    )
     parser.add_argument("--out", type=Path, help="the JSON file; default <home>/bench/<time>.json")
     return parser.parse_args()
 
@@ -92,6 +99,18 @@ def run(folder: Path, plan: Plan, names: list[str], against: Path | None) -> Res
         return uvloop.run(measure(field, names, hurry_at=hurry_at))
 
 
+def run_often(
+    folder: Path, plan: Plan, names: list[str], against: Path | None, starts: int
+) -> Results:
+    """Do as `run` with new programs each time; return the medians. Raises BenchError."""
+    each = []
+    for number in range(starts):
+        if starts > 1:
+            print(f"Start {number + 1} of {starts}", file=sys.stderr, flush=True)
+        each.append(run(folder / str(number), plan, names, against))
+    return medians(each)
+
+
 def as_json(results: Results, lines: list[Row], others_share: float) -> str:
     document = {
         "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -120,7 +139,8 @@ def main() -> int:
         plan = replace(plan, rounds=options.rounds, paced_rounds=options.rounds)
     crowd = Crowd()
     try:
-        results = run(folder, plan, options.only or list(MEASURES), options.against)
+        names = options.only or list(MEASURES)
+        results = run_often(folder, plan, names, options.against, options.starts)
     except BenchError as error:
         print(f"Nothing was measured: {error}", file=sys.stderr)
         return 1

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.measures import Figures
+from bench.samples import median_of
 
 Results = dict[str, dict[str, Figures]]
 # Of the routes of bench.translated.
@@ -14,6 +15,19 @@ TRANSLATED = {
     "anthropic_to_openai": "Anthropic's format in, OpenAI's dialect upstream",
     "anthropic": "Anthropic's throughout",
 }
+
+
+def medians(runs: Sequence[Results]) -> Results:
+    """Return the medians of several runs. What one could not measure is left to the others."""
+    found: dict[str, dict[str, list[Figures]]] = {}
+    for run in runs:
+        for name, subjects in run.items():
+            for subject, figures in subjects.items():
+                found.setdefault(name, {}).setdefault(subject, []).append(figures)
+    return {
+        name: {subject: median_of(each) for subject, each in subjects.items()}
+        for name, subjects in found.items()
+    }
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,13 @@ in which it was admitted; a bucket that has been refilled since takes back no mo
 
 from __future__ import annotations
 
-from collections import deque
 from math import ceil, inf
 from typing import Protocol
 
 from gateway.admission.limit_windows import PERIOD_US, window_around
+from gateway.admission.rolling_window import RollingWindow
 from gateway.snapshot.types import LimitRule
 
-PARTS = 60
 # A bucket is reckoned in floating point: so little above a whole number is that number.
 ROUNDING = 1e-6
 State = tuple[float, ...]
@@ -57,132 +56,6 @@ class KeptCounter(RuleCounter, Protocol):
 
     def state(self) -> State:
         """Return what `hear` is to be told."""
-
-
-class RollingWindow:
-    __slots__ = ("__weakref__", "_limit", "_parts", "_period", "_total", "_width")
-
-    def __init__(self, limit: int, period_us: int) -> None:
-        self._limit = limit
-        self._period = period_us
-        self._width = -(-period_us // PARTS)
-        # Of each part that has anything: its number, counted from the epoch, and how much.
-        self._parts: deque[list[int]] = deque()
-        self._total = 0
-
-    def used(self, now_us: int) -> int:
-        total, oldest = self._total, (now_us - self._period) // self._width
-        try:
-            if self._parts[0][0] >= oldest:
-                return total
-        except IndexError:
-            return total
-        for number, amount in list(self._parts):
-            if number >= oldest:
-                break
-            total -= amount
-        return total
-
-    def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
-        parts, number = self._parts, now_us // self._width
-        # Mostly all of it is of the part that runs.
-        if not parts or not (number == parts[-1][0] == parts[0][0]):
-            self._advance(now_us)
-        total = self._total + amount
-        if total > limit:
-            return False
-        self._total = total
-        if parts and parts[-1][0] == number:
-            parts[-1][1] += amount
-        else:
-            parts.append([number, amount])
-        return True
-
-    def correct(self, delta: int, at_us: int, now_us: int) -> None:
-        parts, number = self._parts, (at_us if at_us < now_us else now_us) // self._width
-        # A call has mostly begun in the part that runs.
-        if parts and parts[-1][0] == number:
-            part: list[int] | None = parts[-1]
-        else:
-            self._advance(now_us)
-            part = self._part(number, now_us)
-        if part is not None:
-            after = part[1] + delta if part[1] + delta > 0 else 0  # max() takes longer
-            self._total += after - part[1]
-            part[1] = after
-
-    def wait_us(self, amount: int, now_us: int) -> int:
-        self._advance(now_us)
-        over = self._total + amount - self._limit
-        wait_us = 0
-        for number, used in self._parts:
-            if over <= 0:
-                break
-            over -= used
-            wait_us = self._leaves(number) - now_us
-        return wait_us
-
-    def empty_in_us(self, now_us: int) -> int:
-        try:
-            number, amount = self._parts[-1]
-        except IndexError:
-            return 0
-        if amount:
-            left_us = self._leaves(number) - now_us
-            return left_us if left_us > 0 else 0
-        for number, amount in reversed(list(self._parts)):
-            if amount:
-                return max(self._leaves(number) - now_us, 0)
-        return 0
-
-    def change(self, limit: int, rate: int) -> None:
-        self._limit = limit
-
-    def hear(self, state: State, now_us: int) -> None:
-        """state: the number of a part and what it has, for each; or the newest's and the total,
-        which is then taken to be all of that part."""
-        self._parts = deque(
-            [int(number), int(amount)]
-            for number, amount in zip(state[::2], state[1::2], strict=True)
-        )
-        self._total = sum([amount for _, amount in self._parts])
-
-    def state(self) -> State:
-        return tuple([number for part in self._parts for number in part])
-
-    def _part(self, number: int, now_us: int) -> list[int] | None:
-        """Return a part, new if it has nothing; None when it is not counted any more."""
-        if number < self._oldest(now_us):
-            return None
-        if self._parts and self._parts[-1][0] == number:
-            return self._parts[-1]
-        place = len(self._parts)
-        while place and self._parts[place - 1][0] >= number:
-            place -= 1
-        if place == len(self._parts) or self._parts[place][0] != number:
-            self._parts.insert(place, [number, 0])
-        return self._parts[place]
-
-    def _leaves(self, number: int) -> int:
-        """Return when a part is not counted any more."""
-        return (number + 1) * self._width + self._period
-
-    def _oldest(self, now_us: int) -> int:
-        """Return the oldest part that is counted."""
-        return (now_us - self._period) // self._width
-
-    def _advance(self, now_us: int) -> None:
-        parts, newest = self._parts, now_us // self._width
-        if not parts or newest == parts[-1][0] == parts[0][0]:
-            return
-        oldest = self._oldest(now_us)
-        while parts and parts[0][0] < oldest:
-            self._total -= parts.popleft()[1]
-        if parts and parts[-1][0] > newest:  # the clock was set back
-            early = 0
-            while parts and parts[-1][0] >= newest:
-                early += parts.pop()[1]
-            parts.append([newest, early])
 
 
 class FixedWindow:

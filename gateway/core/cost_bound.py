@@ -46,5 +46,6 @@ class CostBound(msgspec.Struct, frozen=True, kw_only=True):
     def cap(self, affordable_tokens: int) -> tuple[int, int | None]:
         """Return the output tokens of each answer that are paid for, and the limit to send
         upstream: None where the caller's own limit may stay as it is."""
-        cap = min(self.limit_tokens, affordable_tokens)
+        limit = self.limit_tokens
+        cap = limit if limit < affordable_tokens else affordable_tokens
         return cap, cap if cap < (self.asked_tokens or self.limit_tokens) else None

@@ -27,9 +27,11 @@ class Durations(Protocol):
 def gateway_us(call: Durations) -> int:
     """Return what is left of the total: reading, routing, relaying and settling."""
     known_us = call.admit_us + call.queued_us + call.failed_us + call.upstream_us
-    return max(0, call.total_us - known_us - call.processors_us - call.tools_us)
+    left_us = call.total_us - known_us - call.processors_us - call.tools_us
+    return left_us if left_us > 0 else 0
 
 
 def added_us(call: Durations) -> int:
     """Return what the call took beyond its providers, those that failed included, and its tools."""
-    return max(0, call.total_us - call.upstream_us - call.failed_us - call.tools_us)
+    own_us = call.total_us - call.upstream_us - call.failed_us - call.tools_us
+    return own_us if own_us > 0 else 0

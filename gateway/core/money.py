@@ -154,9 +154,11 @@ def cost_nusd(usage: Usage, price: Price) -> int:
     Cached tokens beyond the prompt count are taken as the whole prompt: the provider's numbers
     disagree, and the caller gets the benefit.
     """
-    cached = min(usage.cached_tokens, usage.prompt_tokens)
+    cached, prompt = usage.cached_tokens, usage.prompt_tokens
+    if cached > prompt:
+        cached = prompt
     pusd = (
-        (usage.prompt_tokens - cached) * price.input_pusd
+        (prompt - cached) * price.input_pusd
         + cached * price.cached_input_pusd
         + usage.completion_tokens * price.output_pusd
     )

@@ -8,6 +8,7 @@ from typing import ClassVar
 from urllib.parse import unquote
 
 from httptools import parse_url
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.core.fair_loop_quota import FairLoopQuota
@@ -70,6 +71,13 @@ class ReplyProtocol(HttpToolsProtocol):
             return
         owner = self.limiter.owner_of(self.client[0] if self.client else "", reply.scope)
         self._starts.wait(owner, partial(self._start_late, reply))
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """As uvicorn's, without asking the loop, and with a name: making one up takes asyncio a
+        fifth of the time of a task."""
+        task = asyncio.Task(cycle.run_asgi(app), loop=self.loop, name="request")
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
 
     def _start_late(self, reply: Reply) -> None:
         if not reply.disconnected:  # else nobody waits for an answer

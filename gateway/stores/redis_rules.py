@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from gateway.admission.counter_protocols import Correction, Reserved
 from gateway.admission.limit_windows import OF_THE_CALENDAR, PERIOD_US, window_around
+from gateway.admission.rolling_window import PARTS
 from gateway.admission.rule_counters import (
-    PARTS,
     FixedWindow,
     State,
     counter_id,

@@ -239,7 +239,8 @@ def read_usage(raw: object) -> Usage | None:
     of_prompt = raw.get("prompt_tokens_details")
     of_completion = raw.get("completion_tokens_details")
     if not of_prompt and not of_completion:
-        return Usage(prompt, completion, min(_read_cached(raw), prompt))
+        cached = _read_cached(raw)
+        return Usage(prompt, completion, cached if cached < prompt else prompt)
     cached = _read_detail(of_prompt, "cached_tokens") or _read_cached(raw)
     thought = _read_detail(of_completion, "reasoning_tokens")
     if thought and read_count(raw.get("total_tokens")) == prompt + completion + thought:
@@ -253,7 +254,9 @@ def read_usage(raw: object) -> Usage | None:
             continue
         if count := _read_detail(details, unit.usage_detail):
             others[unit.name] = count
-    return Usage(prompt, completion, min(cached, prompt), min(thought, completion), others)
+    cached = cached if cached < prompt else prompt
+    thought = thought if thought < completion else completion
+    return Usage(prompt, completion, cached, thought, others)
 
 
 def _read_cached(raw: JsonObject) -> int:

@@ -8,7 +8,8 @@ from math import ceil
 
 from gateway.admission.limit_rules import Amounts
 from gateway.admission.limit_windows import PERIOD_US, window_around
-from gateway.admission.rule_counters import PARTS, ROUNDING
+from gateway.admission.rolling_window import PARTS
+from gateway.admission.rule_counters import ROUNDING
 from gateway.snapshot.types import LimitRule
 
 LEVELS = ["installation", "model", "workspace", "member", "key"]

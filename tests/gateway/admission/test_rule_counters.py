@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.admission.limit_windows import PERIOD_US, window_around
-from gateway.admission.rule_counters import PARTS, RuleCounter, make_counter
+from gateway.admission.rolling_window import PARTS
+from gateway.admission.rule_counters import RuleCounter, make_counter
 from gateway.snapshot.types import LimitRule
 
 MINUTE_US = PERIOD_US["minute"]
