@@ -69,7 +69,7 @@ SERVER_ERROR = Failure(
 BUSY_RETRY_S = 5
 DATABASE_BUSY = Failure(
     status=503,
-    title="The database is busy",
+    title="The database is not answering",
     text="Nothing was saved. Go back and try again in a few seconds.",
     icon="hourglass",
 )

@@ -61,7 +61,7 @@ def read_wanted(
         name = name_of(plugin.id)
         options_type = _options_of(name)
         if options_type is None:
-            message = f"The plugin {plugin.id[:64]} does not exist."
+            message = f"The plugin {plugin.id[:64] or repr('')} does not exist."
             raise PluginUnavailable(message, param=f"{param}.id")
         if name in seen:
             raise RequestError(f"The plugin {name} is named twice.", param=f"{param}.id")

@@ -59,7 +59,7 @@ def test_a_form_is_not_kept_waiting_for_the_lock(gateway: GatewayServer, home: P
 
     assert refusal.value.code == 503
     assert refusal.value.headers["retry-after"] == "5"
-    assert "The database is busy" in refusal.value.read().decode()
+    assert "The database is not answering" in refusal.value.read().decode()
 
 
 def test_only_who_has_to_write_is_refused_and_nobody_waits_for_them(

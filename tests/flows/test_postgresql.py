@@ -155,7 +155,7 @@ def test_who_has_to_wait_for_a_lock_is_told_so(site: Site, postgresql: Postgresq
     assert int(claim.headers["retry-after"]) >= 1
     assert ordinary.status == 200
     assert status == 503
-    assert "The database is busy" in visitor.text
+    assert "The database is not answering" in visitor.text
 
 
 def test_a_killed_server_goes_on_where_it_was(site: Site) -> None:
