@@ -103,8 +103,9 @@ def add_model(
     with raising_all() as gather:
         with gather():
             check_new_model(model)
-        with gather():
-            read_native_model(native_model or name)
+        if native_model:  # else it is the name, which is checked
+            with gather():
+                read_native_model(native_model)
         with gather():
             prices = read_prices(
                 input_pusd=input_pusd,

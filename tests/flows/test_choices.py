@@ -70,7 +70,6 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ({"role": "tool", "tool_call_id": "call_1"}, "text"),
         ({"role": "assistant"}, "text, refusal"),
         ({"role": "system"}, "text"),
     ],
