@@ -244,7 +244,7 @@ def _same(value: object) -> object:
 def _charges(records: Sequence[Settled]) -> dict[str, int]:
     charges: dict[str, int] = {}
     for record in records:
-        if paid_nusd := record.receipt.charge_nusd - record.owed_nusd:
+        if paid_nusd := record.paid_nusd:
             workspace_id = record.identity.workspace_id
             charges[workspace_id] = charges.get(workspace_id, 0) + paid_nusd
     return charges

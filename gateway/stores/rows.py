@@ -251,7 +251,7 @@ class Rows:
             *_usage(receipt.usage),
             record.num_tool_calls,
             record.hold_nusd,
-            receipt.charge_nusd - record.owed_nusd,
+            record.paid_nusd,
             receipt.absorbed_nusd,
             *_durations(receipt),
             _as_json(record.attempts),
