@@ -23,7 +23,7 @@ from bench import installation, personal_data, prompt_attacks
 from bench.measures import BASIC_MEASURES, Field, Plan, warm_up
 from bench.noise import QUIET_SHARE, Crowd
 from bench.programs import LOAD_CPU, ROOT, BenchError, Programs, is_serving, pin
-from bench.report import Results, Row, medians, rows, table
+from bench.report import Results, Row, combined, rows, table
 from bench.translated import embeddings, translated
 
 # On a machine so busy that starting up takes its time, the whole still ends within three minutes.
@@ -50,8 +50,8 @@ def read_options() -> argparse.Namespace:
         "--starts",
         type=int,
         default=1,
-        help="how often all programs are started anew, with all rounds each time: medians of all."
-        " Where a process happens to have its memory changes its figures by several percent",
+        help="how often all programs are started anew, with all rounds each time. Processes of the"
+        " same version differ by several percent, for as long as they run",
     )
     parser.add_argument("--out", type=Path, help="the JSON file; default <home>/bench/<time>.json")
     return parser.parse_args()
@@ -92,6 +92,7 @@ def run(folder: Path, plan: Plan, names: list[str], against: Path | None) -> Res
             before = other.start_gateway("before")
             if not is_serving(before, before_key):
                 raise BenchError("the gateway of the other checkout refuses its key")
+            plan = plan.in_short_turns()
         # A comparison takes as long as it takes.
         hurry_at = time.monotonic() + HURRY_S if against is None else math.inf
         pin(LOAD_CPU)
@@ -102,13 +103,13 @@ def run(folder: Path, plan: Plan, names: list[str], against: Path | None) -> Res
 def run_often(
     folder: Path, plan: Plan, names: list[str], against: Path | None, starts: int
 ) -> Results:
-    """Do as `run` with new programs each time; return the medians. Raises BenchError."""
+    """Do as `run` with new programs each time; return what all show. Raises BenchError."""
     each = []
     for number in range(starts):
         if starts > 1:
             print(f"Start {number + 1} of {starts}", file=sys.stderr, flush=True)
         each.append(run(folder / str(number), plan, names, against))
-    return medians(each)
+    return combined(each)
 
 
 def as_json(results: Results, lines: list[Row], others_share: float) -> str:

@@ -1,7 +1,9 @@
 """What is measured, and how: each subject in turn, several times over, medians of the rounds.
 
 A subject is where calls go: the gateway, the bare relay, or the upstream itself (`direct`).
-Alternating them makes a slow minute of the machine everybody's slow minute.
+Alternating them makes a slow minute of the machine everybody's slow minute. Beside another version
+of the gateway, turns under load are a tenth as long and ten times as many, and figures are compared
+turn by turn: other programs' work changes within seconds, and more than versions differ.
 """
 
 from __future__ import annotations
@@ -9,17 +11,16 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from bench.caller import Round, call_in_a_loop, request_bytes
 from bench.installation import MODEL
 from bench.programs import BenchError, Program
-from bench.samples import median_of, percentile
+from bench.samples import Figures, median_of, percentile, ratios_of
 from bench.streams import Watch, close_streams, open_streams
 
-Figures = dict[str, float]
 BUFFERED_END = b"}"
 STREAM_END = b"data: [DONE]\n\n"
 PACED_STREAMS = 400
@@ -27,6 +28,9 @@ CHUNKS_PER_S = 20
 OPEN_STREAMS = 1_000
 MS_PER_S = 1_000
 US_PER_S = 1_000_000
+# Beside the subjects of a comparison: the gateway's figures as multiples of those before.
+RATIO = "ratio"
+TURNS = 10
 NS_PER_MS = 1_000_000
 
 
@@ -44,6 +48,16 @@ class Plan:
     @classmethod
     def quick(cls) -> Plan:
         return cls(1, buffered_s=2.0, latency_s=1.0, bursts_s=2.0, paced_s=4.0, paced_rounds=1)
+
+    def in_short_turns(self) -> Plan:
+        """Return a plan of as much load that alternates more often."""
+        return replace(
+            self,
+            rounds=self.rounds * TURNS,
+            buffered_s=self.buffered_s / TURNS,
+            latency_s=self.latency_s / TURNS,
+            bursts_s=self.bursts_s / TURNS,
+        )
 
 
 @dataclass(frozen=True)
@@ -122,12 +136,24 @@ BASIC_MEASURES: dict[str, Callable[[Field], Awaitable[dict[str, Figures]]]] = {
 async def alternate(
     subjects: Sequence[Program], rounds: int, measure: Callable[[Program], Awaitable[Figures]]
 ) -> dict[str, Figures]:
-    """Measure each subject in turn, `rounds` times over; return medians by subject's name."""
+    """Take turns; return medians by subject's name, and by RATIO how the gateway compares with the
+    version before, if that is a subject."""
+    found = await take_turns(subjects, rounds, measure)
+    medians = {name: median_of(each) for name, each in found.items()}
+    if "before" in found:
+        medians[RATIO] = ratios_of(found["gateway"], found["before"])
+    return medians
+
+
+async def take_turns(
+    subjects: Sequence[Program], rounds: int, measure: Callable[[Program], Awaitable[Figures]]
+) -> dict[str, list[Figures]]:
+    """Measure each subject in turn, `rounds` times over; return all by subject's name."""
     found: dict[str, list[Figures]] = {subject.name: [] for subject in subjects}
     for _ in range(rounds):
         for subject in subjects:
             found[subject.name].append(await measure(subject))
-    return {name: median_of(each) for name, each in found.items()}
+    return found
 
 
 async def warm_up(field: Field) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.measures import Figures
-from bench.samples import median_of
+from bench.measures import RATIO
+from bench.samples import Figures, error_of, mean_of, median_of
 
 Results = dict[str, dict[str, Figures]]
+# Beside RATIO: the standard error of it, between programs that were started anew.
+RATIO_ERROR = "ratio_error"
 # Of the routes of bench.translated.
 TRANSLATED = {
     "openai_to_anthropic": "OpenAI's format in, Anthropic's dialect upstream",
@@ -17,17 +19,21 @@ TRANSLATED = {
 }
 
 
-def medians(runs: Sequence[Results]) -> Results:
-    """Return the medians of several runs. What one could not measure is left to the others."""
+def combined(runs: Sequence[Results]) -> Results:
+    """Return the medians of several runs, of ratios the mean. What one run could not measure is
+    left to the others."""
     found: dict[str, dict[str, list[Figures]]] = {}
     for run in runs:
         for name, subjects in run.items():
             for subject, figures in subjects.items():
                 found.setdefault(name, {}).setdefault(subject, []).append(figures)
-    return {
-        name: {subject: median_of(each) for subject, each in subjects.items()}
-        for name, subjects in found.items()
-    }
+    results: Results = {}
+    for name, found_of in found.items():
+        ratios = found_of.pop(RATIO, None)
+        results[name] = {subject: median_of(each) for subject, each in found_of.items()}
+        if ratios is not None:
+            results[name] |= {RATIO: mean_of(ratios), RATIO_ERROR: error_of(ratios)}
+    return results
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,9 @@ class Row:
     target: float | None = None
     at_least: bool = False
     before: float | None = None
+    # Of turns beside each other, so it is not quite gateway / before; with its standard error.
+    ratio: float | None = None
+    ratio_error: float | None = None
 
     @property
     def is_met(self) -> bool | None:
@@ -82,6 +91,8 @@ def _row(
         target,
         at_least,
         None if before is None else before[name] - less,
+        None if less else found.get(RATIO, {}).get(name),
+        None if less else found.get(RATIO_ERROR, {}).get(name),
     )
 
 
@@ -173,7 +184,10 @@ def _compared(row: Row) -> list[str]:
     """Return the figure of the version before, and ours as a multiple of it."""
     if row.before is None:
         return ["", ""]
-    return [_number(row.before), f"{row.gateway / row.before:.3f}" if row.before else ""]
+    ratio = "" if row.ratio is None else f"{row.ratio:.3f}"
+    if row.ratio_error is not None:
+        ratio += f" ± {row.ratio_error:.3f}"
+    return [_number(row.before), ratio]
 
 
 def _line(cells: list[str], widths: list[int]) -> str:

@@ -21,8 +21,9 @@ import uvloop
 
 from bench import installation
 from bench.caller import request_bytes
-from bench.measures import Figures, alternate, load
+from bench.measures import TURNS, load, take_turns
 from bench.programs import LOAD_CPU, ROOT, BenchError, Program, Programs, pin
+from bench.samples import Figures, error_of, mean_of, median_of, ratios_of
 from tests.support.postgresql import PostgresqlServer, running_postgresql
 from tests.support.redis import RedisServer, running_redis
 
@@ -39,6 +40,7 @@ LIMITS = (
 CONNECTIONS = 32
 MANY_S, ONE_S, CURVE_S = 3.0, 1.5, 3.0
 CURVE = (1, 2, 4)
+DIRECT = "the provider"
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,18 @@ def set_up(programs: Programs, upstream: Program, limits: tuple[str, ...]) -> st
     return key
 
 
-async def compare(subjects: list[Subject], upstream: Program, rounds: int) -> list[str]:
-    """Return the lines of the first table."""
+@dataclass(frozen=True)
+class Compared:
+    """What one start of all gateways showed, by their names: medians, and multiples of the first
+    gateway's figures under load."""
+
+    loaded: dict[str, Figures]
+    single: dict[str, Figures]
+    ratios: dict[str, Figures]
+
+
+async def compare(subjects: list[Subject], upstream: Program, rounds: int) -> Compared:
+    """Measure in short turns, each gateway under load and with one call at a time."""
     direct = request_bytes(upstream.port, "", "fake")
     requests = {subject.program.name: subject.request for subject in subjects}
     requests[upstream.name] = direct
@@ -73,25 +85,40 @@ async def compare(subjects: list[Subject], upstream: Program, rounds: int) -> li
 
     def many(program: Program) -> asyncio.Future[Figures]:
         request = requests[program.name]
-        return asyncio.ensure_future(load(program, request, CONNECTIONS, MANY_S))
+        return asyncio.ensure_future(load(program, request, CONNECTIONS, MANY_S / TURNS))
 
     def one(program: Program) -> asyncio.Future[Figures]:
         return asyncio.ensure_future(load(program, requests[program.name], 1, ONE_S))
 
-    await alternate(programs, 1, many)  # to warm up
-    loaded = await alternate(programs, rounds, many)
-    single = await alternate([upstream, *programs], rounds, one)
-    direct_ms = single[upstream.name]["p50_ms"]
-    first = loaded[programs[0].name]["cpu_us"]
+    await take_turns(programs, TURNS, many)  # to warm up
+    loaded = await take_turns(programs, rounds * TURNS, many)
+    single = await take_turns([upstream, *programs], rounds, one)
+    single[DIRECT] = single.pop(upstream.name)
+    first = loaded[programs[0].name]
+    return Compared(
+        {name: median_of(each) for name, each in loaded.items()},
+        {name: median_of(each) for name, each in single.items()},
+        {name: ratios_of(each, first) for name, each in loaded.items()},
+    )
+
+
+def comparison(starts: list[Compared]) -> list[str]:
+    """Return the lines of the first table. Ratios are means of all starts, with their standard
+    error where there are several."""
     lines = [
-        f"{'one process on one core':<32}{'calls/s':>9}{'CPU us/call':>13}{'ratio':>7}"
+        f"{'one process on one core':<32}{'calls/s':>9}{'CPU us/call':>13}{'ratio':>7}{'':8}"
         f"{'p50 added ms':>14}{'p99 ms':>8}"
     ]
-    for name, figures in loaded.items():
-        added_ms = single[name]["p50_ms"] - direct_ms
+    direct_ms = median_of([each.single[DIRECT] for each in starts])["p50_ms"]
+    for name in starts[0].loaded:
+        loaded = median_of([each.loaded[name] for each in starts])
+        single = median_of([each.single[name] for each in starts])
+        ratios = [each.ratios[name] for each in starts]
+        error = error_of(ratios).get("cpu_us", 0.0)
         lines.append(
-            f"{name:<32}{figures['per_s']:>9.0f}{figures['cpu_us']:>13.1f}"
-            f"{figures['cpu_us'] / first:>7.2f}{added_ms:>14.3f}{single[name]['p99_ms']:>8.2f}"
+            f"{name:<32}{loaded['per_s']:>9.0f}{loaded['cpu_us']:>13.1f}"
+            f"{mean_of(ratios)['cpu_us']:>7.3f}{f' ± {error:.3f}' if error else '':8}"
+            f"{single['p50_ms'] - direct_ms:>14.3f}{single['p99_ms']:>8.2f}"
         )
     return lines
 
@@ -130,8 +157,9 @@ def _median(rounds: list[Figures], name: str) -> float:
     return sorted(figures[name] for figures in rounds)[len(rounds) // 2]
 
 
-def run(folder: Path, rounds: int) -> list[str]:
-    """Start the programs in a scratch folder, measure, and end them. Raises BenchError."""
+def compare_once(folder: Path, rounds: int) -> Compared:
+    """Start what the first table compares in a scratch folder, measure, and end it. Raises
+    BenchError."""
     with ExitStack() as stack:
         pin(LOAD_CPU)
         server = stack.enter_context(running_postgresql())
@@ -140,38 +168,44 @@ def run(folder: Path, rounds: int) -> list[str]:
         subjects: list[Subject] = []
         for name, limits in (("", ()), (FIVE, LIMITS)):
             for storage in (EMBEDDED, SHARED):
-                env = {}
-                if storage == SHARED:
-                    env = {
-                        "DATABASE_URL": server.url(server.new_database()),
-                        "REDIS_URL": redis.url,
-                    }
+                env = shared_env(server, redis) if storage == SHARED else {}
                 own = Programs(folder / f"{len(subjects)}", env=env)
                 programs = stack.enter_context(own)
                 key = set_up(programs, upstream, limits)
                 subjects.append(Subject(programs.start_gateway(f"{storage}{name}"), key))
-        lines = uvloop.run(compare(subjects, upstream, rounds))
+        return uvloop.run(compare(subjects, upstream, rounds))
+
+
+def draw_curve(folder: Path, rounds: int) -> list[str]:
+    """Do as compare_once for the second table; return its lines."""
     with ExitStack() as stack:
         pin(None)
         server = stack.enter_context(running_postgresql())
         redis = stack.enter_context(running_redis())
-        own = Programs(folder / "curve", env=shared_env(server, redis))
+        own = Programs(folder, env=shared_env(server, redis))
         programs = stack.enter_context(own)
         upstream = programs.start_upstream(cpu=None)
         key = set_up(programs, upstream, ())
         several = [programs.start_gateway(f"process {n}", cpu=None) for n in range(max(CURVE))]
-        return [*lines, "", *uvloop.run(curve(several, key, rounds))]
+        return uvloop.run(curve(several, key, rounds))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.storages", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn")
+    parser.add_argument(
+        "--starts",
+        type=int,
+        default=1,
+        help="how often the gateways of the first table are started anew, with all rounds each",
+    )
     options = parser.parse_args()
     home = Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var").resolve() / "bench"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=home))
     try:
-        lines = run(folder, options.rounds)
+        starts = [compare_once(folder / str(n), options.rounds) for n in range(options.starts)]
+        lines = [*comparison(starts), "", *draw_curve(folder / "curve", options.rounds)]
     except BenchError as error:
         print(f"Nothing was measured: {error}", file=sys.stderr)
         return 1

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from bench.caller import post_bytes, request_bytes
 from bench.installation import EMBEDDINGS_MODEL, MODEL, MODEL_AT_ANTHROPIC
-from bench.measures import Field, Figures, load, paced_fields, watch_paced
-from bench.samples import median_of
+from bench.measures import Field, load, paced_fields, watch_paced
+from bench.samples import Figures, median_of
 
 EMBEDDED = ["The toll is paid at the gate.", "A second text, a little longer than the first."]
 CONNECTIONS = 32
