@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 
+from accounts.ledger_selectors import find_balance
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.keys.rules_form import models_within
 from dashboard.keys.snippets import curl_line, python_lines
@@ -17,12 +18,14 @@ from keys.services import IssuedKey
 
 @dataclass(frozen=True)
 class IssuedContext:
-    """Variables of dashboard/keys/issued.html, _issued.html. Holds the secret: never stored."""
+    """Variables of dashboard/keys/issued.html, _issued.html. Holds the secret: never stored.
+    has_credit: the balance of the workspace is above zero, so that its calls are not refused."""
 
     key: ApiKey
     secret: str
     curl: str
     python: str
+    has_credit: bool
 
 
 @sensitive_variables()
@@ -37,6 +40,7 @@ def show_issued(request: PageRequest, issued: IssuedKey) -> HttpResponse:
             secret=issued.secret,
             curl=curl_line(request, issued.secret, models[0]),
             python=python_lines(request, issued.secret, models[0]),
+            has_credit=find_balance(issued.key.workspace_id).posted_nusd > 0,
         ),
         status=201,
     )

@@ -30,7 +30,7 @@ class McpServerForm(RemoteForm):
     url = plain_field(
         "URL",
         "The streamable HTTP endpoint. It is asked for its tools when you add it. Private addresses"
-        " need the permission of an operator.",
+        " are forbidden by default; an operator can allow the network.",
         max_length=400,
         example="https://mcp.example.com/mcp",
     )

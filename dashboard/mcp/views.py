@@ -36,11 +36,12 @@ from gateway.services.mcp_servers import (
 
 @dataclass(frozen=True, kw_only=True)
 class ServerRow:
-    """state: in words."""
+    """state: in words. badge: its CSS class; empty for a neutral one."""
 
     server: McpServer
     tools: int
     state: str
+    badge: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,12 +148,13 @@ def remove_server(request: PageRequest, server_id: UUID) -> HttpResponse:
 
 
 def server_row(server: McpServer) -> ServerRow:
-    state = "Enabled" if server.enabled else "Disabled"
-    if server.enabled and server.by_default:
-        state = "In all calls"
-    if server.tools_listed_at is None:
-        state = "Tools not listed yet"
-    return ServerRow(server=server, tools=len(usable_tools(server)), state=state)
+    if not server.enabled:
+        state, badge = "Disabled", ""
+    elif server.tools_listed_at is None:
+        state, badge = "Tools not listed", "badge-warn"
+    else:
+        state, badge = "In all calls" if server.by_default else "Enabled", "badge-ok"
+    return ServerRow(server=server, tools=len(usable_tools(server)), state=state, badge=badge)
 
 
 def _find(request: PageRequest, server_id: UUID) -> tuple[Workspace, McpServer]:

@@ -202,7 +202,7 @@ def _switch_off_question(model: LanguageModel) -> Question:
             "Keys, prices and call records are kept. You can enable it again.",
         ],
         action=reverse("dashboard:model-switch", args=[model.pk]),
-        button="Disable",
+        button="Disable model",
         back=reverse("dashboard:model-edit", args=[model.pk]),
     )
 

@@ -27,7 +27,8 @@ class ServiceForm(RemoteForm):
     kind = forms.ChoiceField(label="Kind", choices=ProcessorService.Kind.choices)
     url = plain_field(
         "URL",
-        "Without /analyze or /v2/check. An operator must allow private addresses.",
+        "Without /analyze or /v2/check. Private addresses and http are forbidden by default; an"
+        " operator can allow the network.",
         max_length=500,
         example="https://presidio.example.com",
     )

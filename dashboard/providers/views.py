@@ -243,7 +243,7 @@ def _switch_off_question(provider: Provider) -> Question:
         title=f"Disable {provider.name}?",
         lines=["It gets no new calls after one second. Running calls continue.", effect],
         action=reverse("dashboard:provider-switch", args=[provider.pk]),
-        button="Disable",
+        button="Disable provider",
         back=reverse("dashboard:provider-edit", args=[provider.pk]),
     )
 

@@ -170,7 +170,7 @@ def _bodies_question(workspace: Workspace) -> Question:
                 f" are deleted when they are {days} old."
             ],
             action=action,
-            button="Turn off",
+            button="Turn off request logging",
             back=back,
             is_danger=False,
         )
@@ -183,7 +183,7 @@ def _bodies_question(workspace: Workspace) -> Question:
             " workspace's calls can read them.",
         ],
         action=action,
-        button="Turn on",
+        button="Turn on request logging",
         back=back,
         hidden={"stores_bodies": "on"},
     )

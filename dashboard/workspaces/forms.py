@@ -21,7 +21,8 @@ class WorkspaceForm(forms.Form):
     credit = UsdField(
         empty="",
         label="Initial credit (USD)",
-        help_text="For example 25 or 12.50. Empty for none.",
+        help_text="For example 25 or 12.50. Default: none. Without credit, calls with a cost"
+        " get 402.",
     )
     owner = forms.EmailField(
         max_length=254,

@@ -14,6 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.invitations import NewInvitation, invite
+from accounts.ledger_selectors import find_balance
 from accounts.models import Role, User, Workspace
 from accounts.permissions import Action
 from accounts.services import create_workspace
@@ -125,7 +126,10 @@ def _made(
     overview = page_address(workspace, "overview")
     if invited is not None:
         return show_invited(request, invited, back=overview)
-    messages.success(request, f"{workspace.name} is ready.")
+    words = f"{workspace.name} is ready."
+    if not find_balance(workspace.pk).posted_nusd:
+        words += " It has no credit yet: grant some on the page Credits."
+    messages.success(request, words)
     if request.htmx:
         return HttpResponse(status=204, headers={"HX-Redirect": overview})
     return HttpResponseRedirect(overview)

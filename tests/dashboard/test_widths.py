@@ -190,6 +190,41 @@ def test_columns_go_in_the_order_of_their_worth(watched: Watched) -> None:
     assert bar["width"] > 80
 
 
+@pytest.mark.parametrize("path", ["/calls", "/calls?status=failed", "/calls?model=gpt-5-mini&key="])
+def test_the_filters_of_calls_are_in_one_line_on_a_desk(watched: Watched, path: str) -> None:
+    watched.open(path)
+    parts = watched.page.locator(".filters .select, .filters .input, .call-tools > .button")
+    tops = {box["y"] for part in parts.all() if (box := part.bounding_box())}
+
+    assert len(tops) == 1
+
+
+@pytest.mark.parametrize("path", ["/members", "/limits"])
+def test_emails_are_read_whole_on_a_telephone(watched: Watched, path: str) -> None:
+    resize(watched, 390)
+    watched.open(path)
+    emails = watched.page.locator(".cell-email, .people li > div")
+    widths = emails.evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+
+    assert widths
+    assert all(needed <= given for needed, given in widths)
+
+
+@pytest.mark.parametrize("path", ["/settings/lock", "/keys/new", "/limits/new"])
+def test_a_dialog_opened_as_a_page_has_its_buttons_where_forms_have_them(
+    watched: Watched, path: str
+) -> None:
+    watched.open(path)
+    actions = watched.page.locator("main .modal-actions")
+    boxes = [actions.bounding_box(), actions.locator("[type=submit]").first.bounding_box()]
+    cancel = actions.get_by_role("link", name="Cancel").bounding_box()
+
+    assert boxes[0]
+    assert boxes[1]
+    assert cancel
+    assert boxes[1]["x"] == boxes[0]["x"] < cancel["x"]
+
+
 def test_on_paper_there_is_the_page_alone(
     browser: Browser, lived_in_gateway: GatewayServer
 ) -> None:

@@ -143,6 +143,15 @@ def test_the_answer_has_a_curl_line_with_a_model_the_key_may_call(workspace: Wor
     assert '"model": "second"' in answer.context["curl"]
 
 
+@pytest.mark.parametrize(("credit_nusd", "is_told"), [(0, True), (1, False)])
+def test_without_credit_a_new_key_says_that_calls_are_refused(
+    credit_nusd: int, is_told: bool
+) -> None:
+    page = post_new(make_workspace(credit_nusd=credit_nusd)).content.decode()
+
+    assert ("The workspace has no credit." in page) is is_told
+
+
 def test_a_form_sent_twice_makes_one_key(workspace: Workspace) -> None:
     client, form = signed_in(make_member(workspace)), key_form(token=new_form_token())
 

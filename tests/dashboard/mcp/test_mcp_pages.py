@@ -172,6 +172,27 @@ def test_a_server_is_set_for_all_calls_and_keys_hear_of_it() -> None:
     assert list(kinds) == ["tools", "workspace"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "state", "badge"),
+    [
+        ({"tools_listed_at": None}, "Tools not listed", "badge-warn"),
+        ({}, "Enabled", "badge-ok"),
+        ({"by_default": True}, "In all calls", "badge-ok"),
+        ({"enabled": False, "by_default": True, "tools_listed_at": None}, "Disabled", ""),
+    ],
+)
+def test_the_list_has_a_badge_for_each_state(
+    fields: dict[str, Any], state: str, badge: str
+) -> None:
+    workspace = make_workspace()
+    row = add_mcp_server(workspace, name="a", url=URL, actor=ACTOR)
+    McpServer.objects.filter(pk=row.pk).update(**{"tools_listed_at": timezone.now()} | fields)
+
+    page = signed_in(make_member(workspace)).get(path_of("mcp-list")).content.decode()
+
+    assert f'<span class="{" ".join(filter(None, ["badge", badge]))}">{state}</span>' in page
+
+
 def test_a_private_address_is_refused_with_what_to_do() -> None:
     visitor = signed_in(make_member(make_workspace()))
 

@@ -91,9 +91,16 @@ def test_a_workspace_is_made_with_credit_for_somebody_who_has_an_account(operato
     workspace = Workspace.objects.get()
     assert answer.redirect_chain == [("/w/acme", 302)]
     assert "Acme is ready." in answer.content.decode()
+    assert "no credit" not in answer.content.decode()
     assert answer.context["shell"].workspace == workspace
     assert Wallet.objects.get().posted_nusd == 1_250_500_000_000
     assert Membership.objects.get(user=owner).role == Role.OWNER
+
+
+def test_a_workspace_made_without_credit_is_said_to_have_none(operator: Client) -> None:
+    page = operator.post(NEW, form(credit=""), follow=True).content.decode()
+
+    assert "Acme is ready. It has no credit yet: grant some on the page Credits." in page
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "dialog"])
