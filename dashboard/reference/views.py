@@ -11,7 +11,6 @@ from django.views.decorators.http import require_GET
 
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.reference.endpoints import Endpoint, Shape, endpoints, shapes
-from gateway.api.openapi import document
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,9 @@ class ReferenceContext:
 @login_required
 @require_GET
 def show_reference(request: PageRequest) -> HttpResponse:
+    # It takes memory that most processes never need (gateway.api.openapi_view).
+    from gateway.api.openapi import document
+
     made = document()
     context = ReferenceContext(
         base_url=request.build_absolute_uri("/v1"),

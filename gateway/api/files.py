@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -31,6 +31,7 @@ from gateway.api.schemas.files import (
     write_file_list,
     write_file_object,
 )
+from gateway.api.view_descriptions import described
 from gateway.api.views import ANTHROPIC_VERSION, KeyView, answers
 from gateway.core.errors import DatabaseUnavailable, NotFound, RequestError
 from gateway.core.file_errors import FileExpired
@@ -155,7 +156,7 @@ class FileView(FilesView):
 class FileContentView(FilesView):
     """Get the content of a file: its bytes, as they were uploaded."""
 
-    @extend_schema(
+    @described(
         operation_id="getFileContent",
         tags=["files"],
         responses={(200, "application/octet-stream"): {"type": "string", "format": "binary"}},

@@ -14,19 +14,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from threading import Lock
 from typing import Any, cast
 
 import msgspec
-from django.http import HttpRequest, HttpResponse
 from drf_spectacular.drainage import set_override
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import extend_schema
 
 import gateway
 from gateway.api.authentication import KeyAuthentication
-from gateway.api.errors import READS, json_error
 from gateway.api.files import SCOPE as FILES_SCOPE
 from gateway.api.schemas.anthropic_files import (
     AnthropicDeletedFile,
@@ -58,8 +58,9 @@ from gateway.api.schemas.processors import ProcessorList
 from gateway.api.schemas.responses import DeletedResponse, InputItemList
 from gateway.api.schemas.usage import UsageResponse
 from gateway.api.upload_description import describe_upload
+from gateway.api.view_descriptions import DESCRIBED
 from gateway.core.error_page import every_class
-from gateway.core.errors import CallerGone, MethodNotAllowed
+from gateway.core.errors import CallerGone
 from gateway.core.json_types import JsonObject
 from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
@@ -160,7 +161,10 @@ def document() -> JsonObject:
 
 @cache
 def _document() -> JsonObject:
-    generator = cast(Any, SchemaGenerator)(urlconf="gateway.api.urls")
+    # Has the views described, too.
+    generator = cast(Any, SchemaGenerator)(urlconf=import_module("gateway.api.urls"))
+    for method, options in DESCRIBED:
+        extend_schema(**options)(method)
     made: JsonObject = generator.get_schema(public=True)
     made["info"] = {
         "title": "Tollhouse",
@@ -211,17 +215,6 @@ def _document() -> JsonObject:
                 response["headers"] = _answer_headers(status)
     made["paths"]["/models"]["get"]["responses"]["200"]["links"] = LINKS["model"]
     return made
-
-
-def serve(request: HttpRequest) -> HttpResponse:
-    """GET /openapi.json, for everybody."""
-    if request.method not in READS:
-        return json_error(request, MethodNotAllowed(details={"allow": READS}))
-    return HttpResponse(
-        msgspec.json.encode(document()),
-        content_type="application/json",
-        headers={"cache-control": "public, max-age=300"},
-    )
 
 
 def _schemas(descriptions: Sequence[EndpointDescription]) -> JsonObject:

@@ -11,7 +11,7 @@ from gateway.api.files import FileContentView, FileListView, FileView
 from gateway.api.health import HealthView, StatusView
 from gateway.api.key import KeyInfoView
 from gateway.api.language import LanguageCorrectView, LanguageDetectView
-from gateway.api.openapi import serve
+from gateway.api.openapi_view import serve
 from gateway.api.pii import PiiAnalyseView, PiiRedactView, PiiRestoreView
 from gateway.api.processors import ProcessorListView
 from gateway.api.responses import InputItemsView, StoredResponseView

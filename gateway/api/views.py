@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse, QueryDict
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 from msgspec import UNSET, Struct
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -29,6 +29,7 @@ from gateway.api.schemas.anthropic_models import (
 )
 from gateway.api.schemas.generation import GenerationResponse, write_generation
 from gateway.api.schemas.models import Model, ModelList, write_model
+from gateway.api.view_descriptions import Method, described
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
 from gateway.http.api_format import ANTHROPIC, OPENAI, ApiFormat
@@ -41,8 +42,6 @@ from gateway.selectors.call_names import (
 )
 from gateway.selectors.visible import Visible, read_by
 from gateway.snapshot.caller import Caller
-
-Method = TypeVar("Method", bound=Callable[..., Response])
 
 A_MODEL = OpenApiExample("simulated", "tollhouse/simulated")
 MOST_MODELS = 1000
@@ -85,7 +84,7 @@ def answers(*structs: type[Struct], **more: Any) -> Callable[[Method], Method]:
     references = [{"$ref": f"#/components/schemas/{struct.__name__}"} for struct in structs]
     # Lists of nothing fit either type.
     schema = {"anyOf": references} if len(references) > 1 else references[0]
-    return extend_schema(responses={200: schema}, **more)
+    return described(responses={200: schema}, **more)
 
 
 ANTHROPIC_VERSION = OpenApiParameter(
