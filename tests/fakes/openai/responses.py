@@ -42,7 +42,7 @@ def read_chat(request: Request) -> Chat:
     params = (
         ResponseCreateParamsStreaming if body.get("stream") else ResponseCreateParamsNonStreaming
     )
-    judge_request(params, body)
+    judge_request(params, _as_the_sdk_asks(body))
     if body.get("previous_response_id"):
         raise Refused(f"Previous response with id '{body['previous_response_id']}' not found.")
     given = body["input"]
@@ -62,6 +62,33 @@ def read_chat(request: Request) -> Chat:
         response_format=wanted if form.get("type") == "json_schema" else None,
         logprobs="message.output_text.logprobs" in (body.get("include") or ()),
     )
+
+
+def _as_the_sdk_asks(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the body without what OpenAI takes and its SDK's types do not have: `client_metadata`
+    and the IDs of messages that are no assistant's. Codex sends both. Raises Refused for IDs of
+    another form: github.com/openai/codex/issues/33176
+    """
+    metadata = body.get("client_metadata") or {}
+    if not all(isinstance(value, str) for value in metadata.values()):
+        raise Refused("Invalid type for 'client_metadata': expected strings.")
+    body = {name: value for name, value in body.items() if name != "client_metadata"}
+    if isinstance(body.get("input"), list):
+        body["input"] = [_without_id(n, item) for n, item in enumerate(body["input"])]
+    return body
+
+
+def _without_id(index: int, item: dict[str, Any]) -> dict[str, Any]:
+    if item.get("type", "message") != "message" or "role" not in item or "id" not in item:
+        return item
+    if not str(item["id"]).startswith("msg"):
+        said = (
+            f"Invalid 'input[{index}].id': '{item['id']}'. Expected an ID that begins with 'msg'."
+        )
+        raise Refused(said)
+    if item["role"] == "assistant":
+        return item
+    return {name: value for name, value in item.items() if name != "id"}
 
 
 def _refuse_item(item: dict[str, Any]) -> None:

@@ -82,6 +82,28 @@ def test_the_callers_own_request_goes_out(native: Caller) -> None:
     assert "stream" not in body
 
 
+def test_what_codex_sends_goes_out(native: Caller) -> None:
+    codex = {"client_metadata": {"session_id": "01a209ea"}, "prompt_cache_key": "01a209ea"}
+    said = {
+        "type": "message",
+        "id": "msg_01a209ea",
+        "role": "developer",
+        "content": [{"type": "input_text", "text": "Be careful."}],
+    }
+
+    body = echoed(native, [said, {"id": "msg_01a209eb"} | ECHO], **codex)
+
+    assert body["input"] == [said, {"id": "msg_01a209eb"} | ECHO]
+    assert {name: body[name] for name in codex} == codex
+
+
+def test_an_id_of_another_form_is_refused_by_the_provider(native: Caller) -> None:
+    answer = respond(native, [{"id": "item_1"} | ECHO])
+
+    assert answer.status == 400
+    assert "Expected an ID that begins with 'msg'." in answer.error["message"]
+
+
 def test_what_only_its_own_tools_have_is_asked_for(native: Caller) -> None:
     body = echoed(native, "script:echo", include=["file_search_call.results"])
 
