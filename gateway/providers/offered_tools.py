@@ -9,6 +9,7 @@ import msgspec
 
 from gateway.core.errors import RequestError, UnsupportedParameter
 
+NO_CUSTOM_TOOLS = "This model does not support custom tools."
 T = TypeVar("T")
 
 
@@ -107,8 +108,6 @@ def _read(decode: Callable[[bytes], T], fields: Mapping[str, bytes], name: str) 
 
 def _function_of(tool: Tool, index: int) -> Function:
     if tool.function is None:
-        raise UnsupportedParameter(
-            "This model does not support custom tools.", param=f"tools[{index}]"
-        )
+        raise UnsupportedParameter(NO_CUSTOM_TOOLS, param=f"tools[{index}]")
     tool.function.cache_control = tool.function.cache_control or tool.cache_control
     return tool.function

@@ -52,7 +52,8 @@ gets `prefix: true`, so that the response begins with it.
 
 Earlier messages of OpenAI's models can be sent to all models. Where a provider does not have them,
 a `refusal` is sent as text, and `function_call`, `function` messages and calls of custom tools as
-calls and results of tools. Marks for the prompt cache (`cache_control`) are dropped and named.
+calls and results of tools. Requests with `functions` or custom tools are refused there. Marks for
+the prompt cache (`cache_control`) are dropped and named.
 
 | Kind | Developers' messages | Names | Earlier reasoning | `reasoning_effort` | Conversations |
 |---|---|---|---|---|---|

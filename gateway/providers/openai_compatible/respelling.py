@@ -13,6 +13,7 @@ import msgspec
 from gateway.core.chat import ChatCall
 from gateway.core.errors import UnsupportedParameter
 from gateway.providers.catalogue import BY_NAME, ProviderKind
+from gateway.providers.offered_tools import NO_CUSTOM_TOOLS
 from gateway.providers.openai_compatible import cache_marks, conversations, families
 from gateway.providers.openai_compatible.messages import lost_in_messages, respell_messages
 from gateway.snapshot.types import TargetRecord
@@ -47,13 +48,14 @@ class _Choice(msgspec.Struct):
     allowed_tools: _Allowed | None = None
 
 
-class _Format(msgspec.Struct):
+class _Typed(msgspec.Struct):
     type: str
 
 
 _read_choice = msgspec.json.Decoder(str | _Choice | None).decode
-_read_format = msgspec.json.Decoder(_Format | None).decode
+_read_format = msgspec.json.Decoder(_Typed | None).decode
 _read_tools = msgspec.json.Decoder(list[msgspec.Raw] | None).decode
+_read_tool_type = msgspec.json.Decoder(_Typed).decode
 _read_tool = msgspec.json.Decoder(_Tool).decode
 
 
@@ -64,6 +66,8 @@ def lost(call: ChatCall, target: TargetRecord) -> set[str]:
     names = set() if families.is_plain(kind) else families.lost(payload.fields, target)
     for name in REFUSED.intersection(names):
         raise UnsupportedParameter(f"{call.facts.model} does not support {name}.", param=name)
+    if payload.has("tools") and not kind.takes_functions:
+        _check_tools(payload.fields["tools"])
     names |= lost_in_messages(call, kind)
     # Whether to reason can be told, and not how much.
     is_off = payload.fields.get("reasoning_effort") == b'"none"'
@@ -74,6 +78,15 @@ def lost(call: ChatCall, target: TargetRecord) -> set[str]:
     if payload.has("response_format") and _format_of(payload.fields) not in ("text", None):
         names |= _lost_format(call, kind)
     return names
+
+
+def _check_tools(raw: bytes) -> None:
+    """Raise UnsupportedParameter for a custom tool: whoever does not take functions as they were
+    before tools does not take these either."""
+    if b'"custom"' in raw:
+        for index, tool in enumerate(_read_tools(raw) or ()):
+            if _read_tool_type(tool).type == "custom":
+                raise UnsupportedParameter(NO_CUSTOM_TOOLS, param=f"tools[{index}]")
 
 
 def limit_to_send(call: ChatCall, kind: ProviderKind, cap_tokens: int | None) -> int | None:

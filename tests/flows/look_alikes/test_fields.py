@@ -179,3 +179,13 @@ def test_functions_are_not_dropped_in_silence(look_alikes: LookAlikes, kind: str
     answer = one_call_of_functions(look_alikes.caller(kind))
 
     assert (answer.status, answer.error["param"]) == (400, "functions")
+
+
+@pytest.mark.parametrize("kind", ["mistral", "cerebras", "zai", "moonshot"])
+def test_custom_tools_are_refused_where_there_are_none(look_alikes: LookAlikes, kind: str) -> None:
+    custom = {"type": "custom", "custom": {"name": "look_up"}}
+
+    answer = look_alikes.caller(kind).ask(tools=[TOOL, custom])
+
+    assert (answer.status, answer.error["param"]) == (400, "tools[1]")
+    assert answer.error["message"] == "This model does not support custom tools."
