@@ -47,6 +47,8 @@ class EmbeddingsUsage(Struct):
 
 
 class EmbeddingsResponse(Struct, kw_only=True):
+    # OpenAI has none. Mistral's SDK does not read a response without.
+    id: str
     object: Literal["list"]
     data: list[Embedding]
     model: str

@@ -29,6 +29,7 @@ class EmbeddingsWriter:
         convert: Callable[[Vector], Vector] = as_base64 if self._wants_base64 else as_numbers
         return msgspec.json.encode(
             EmbeddingsResponse(
+                id=f"embd-{form.call_id}",
                 object="list",
                 data=[
                     # Numbers are written as the text that they came as.

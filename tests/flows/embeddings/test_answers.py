@@ -30,6 +30,7 @@ def test_every_mount_has_the_endpoint(caller: Caller, mount: str) -> None:
     assert answer.headers["content-type"] == "application/json"
     assert "total;dur=" in answer.headers["server-timing"]
     assert answer.json["object"] == "list"
+    assert answer.json["id"] == f"embd-{answer.call_id}"
     assert answer.json["model"] == answer.headers["x-model-used"] == "fake-model"
 
 
