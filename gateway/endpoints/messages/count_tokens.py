@@ -11,7 +11,9 @@ from gateway.core.chat import ChatCall
 from gateway.core.json_types import JsonObject
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
+from gateway.endpoints.chat_completions.processor_options import inferada_type
 from gateway.endpoints.description import EndpointDescription, Schemas
+from gateway.endpoints.json_schema import optional, reference
 from gateway.endpoints.messages import schema
 from gateway.endpoints.messages.describe import HELLO
 from gateway.endpoints.messages.endpoint import Messages
@@ -46,6 +48,7 @@ class CountTokens(Messages):
             summary="Count the tokens of a message request",
             answer="The count. Nothing is charged.",
             request=schema.CountTokensRequest,
+            parts=(inferada_type(),),
             response=CountedTokens,
             examples={"hello": body},
             complete=_complete,
@@ -73,4 +76,6 @@ def _most(asked: schema.CountTokensRequest) -> int:
 
 
 def _complete(schemas: Schemas) -> None:
-    schemas[schema.CountTokensRequest.__name__]["additionalProperties"] = True
+    request = schemas[schema.CountTokensRequest.__name__]
+    request["properties"]["inferada"] = optional(reference(inferada_type()))
+    request["additionalProperties"] = True

@@ -16,6 +16,9 @@ from gateway.endpoints.messages import schema
 EFFORTS = ((65, "high"), (35, "medium"), (15, "low"))
 LEAST_EFFORT = "minimal"
 FORMAT_NAME = "response"
+OLD_FORMAT = "output_format"
+_NULL = msgspec.Raw(b"null")
+_read_config = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def effort_of(request: schema.MessagesRequest) -> str | None:
@@ -41,7 +44,7 @@ def format_path(request: schema.MessagesRequest) -> str:
     """Return which member the form of the answer comes from."""
     config = request.output_config
     is_newest = config is not None and config.format is not None
-    return "output_config.format" if is_newest or request.output_format is None else "output_format"
+    return "output_config.format" if is_newest or request.output_format is None else OLD_FORMAT
 
 
 def write_format(request: schema.MessagesRequest) -> bytes | None:
@@ -62,6 +65,21 @@ def write_format(request: schema.MessagesRequest) -> bytes | None:
         return read_format(known, raw)
     except RequestError as error:
         raise RequestError(error.message, param=f"{format_path(request)}.schema") from None
+
+
+def write_native(given: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the request's fields for providers of the same dialect: output_format, which they take
+    only with a beta header and are about to give up, as output_config.format.
+
+    Source: https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+    """
+    if OLD_FORMAT not in given:
+        return given
+    config = _read_config(given.get("output_config", b"{}"))
+    if config.get("format", _NULL) == _NULL:
+        config["format"] = msgspec.Raw(given[OLD_FORMAT])
+    fields = {name: raw for name, raw in given.items() if name != OLD_FORMAT}
+    return fields | {"output_config": msgspec.json.encode(config)}
 
 
 def is_closed(part: object) -> bool:

@@ -30,6 +30,7 @@ from gateway.endpoints.messages.options import (
     effort_path,
     format_path,
     write_format,
+    write_native,
 )
 from gateway.endpoints.messages.payload import MessagesPayload
 from gateway.endpoints.messages.tools import (
@@ -125,7 +126,7 @@ def make_call(
     )
     payload = MessagesPayload(
         fields=fields,
-        native=NativeBody(dialect=DIALECT, fields=given, headers=_headers(head))
+        native=NativeBody(dialect=DIALECT, fields=write_native(given), headers=_headers(head))
         if conversation.is_native and schema.GUIDED.isdisjoint(given)
         else None,
         native_only=NativeOnly(

@@ -352,6 +352,8 @@ class CountTokensRequest(Struct, kw_only=True):
     tool_choice: ChooseAuto | ChooseAny | ChooseTool | ChooseNone | None = None
     thinking: ThinkEnabled | ThinkAdaptive | ThinkBetweenTools | ThinkDisabled | None = None
     output_config: OutputConfig | None = None
+    output_format: JsonFormat | None = None
+    inferada: JsonObject | None = None
 
 
 def words_for(param: str) -> str:

@@ -10,7 +10,7 @@ from anthropic import Anthropic
 from tests.flows.anthropic.test_messages import PICTURES
 from tests.flows.caller import Answer
 from tests.flows.messages.asking import Messenger
-from tests.flows.messages.test_requests import TOOL, source
+from tests.flows.messages.test_requests import FORMAT, TOOL, source
 from tests.flows.site import NUSD_PER_USD, Site
 
 COUNT = "/v1/messages/count_tokens"
@@ -59,10 +59,35 @@ def test_a_count_is_a_request(messages_site: Site) -> None:
     assert hasty.ask().status == 429
 
 
+@pytest.mark.parametrize("path", [COUNT, "/v1/messages"])
+@pytest.mark.parametrize(
+    ("given", "param"),
+    [
+        ({"processers": []}, "inferada.processers"),
+        ({"processors": ["nobody"]}, "inferada.processors[0]"),
+        ({"language": 7}, "inferada.language"),
+    ],
+)
+def test_processors_are_checked_as_in_a_message(
+    anyone: Messenger, path: str, given: dict[str, Any], param: str
+) -> None:
+    answer = anyone.ask(path=path, inferada=given)
+
+    assert (answer.status, answer.error["param"]) == (400, param)
+
+
+def test_a_schema_counts_in_either_member(anyone: Messenger) -> None:
+    least = tokens(anyone)
+
+    assert tokens(anyone, output_config={"format": FORMAT}) > least
+    assert tokens(anyone, output_format=FORMAT) == tokens(anyone, output_config={"format": FORMAT})
+
+
 @pytest.mark.parametrize(
     ("members", "headers", "status", "kind"),
     [
         ({"messages": []}, {}, 400, "invalid_request_error"),
+        ({"output_format": {"type": "json"}}, {}, 400, "invalid_request_error"),
         ({"model": "nobody"}, {}, 404, "not_found_error"),
         ({}, {"x-api-key": "sk-gw-nobody"}, 401, "authentication_error"),
     ],

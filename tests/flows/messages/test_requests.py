@@ -19,6 +19,15 @@ TOOL: Body = {
     "description": "Look something up.",
     "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
+FORMAT: Body = {
+    "type": "json_schema",
+    "schema": {
+        "type": "object",
+        "properties": {"place": {"type": "string"}},
+        "required": ["place"],
+        "additionalProperties": False,
+    },
+}
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {"city": "Bonn"}}
 
 
@@ -74,6 +83,27 @@ def test_features_that_are_asked_for_go_along(claude: Messenger) -> None:
     headers = dict(json.loads(text_of(message_of(answer)))["headers"])
     assert headers["anthropic-beta"] == "interleaved-thinking-2025-05-14"
     assert headers["anthropic-version"] == "2023-06-01"
+
+
+@pytest.mark.parametrize("config", [None, {"format": None}])
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_the_older_spelling_of_a_format(
+    anyone: Messenger, config: Body | None, stream: bool
+) -> None:
+    answer = anyone.ask(output_format=FORMAT, output_config=config, stream=stream)
+
+    assert list(json.loads(text_of(message_of(answer)))) == ["place"]
+    assert "x-dropped-params" not in answer.headers
+
+
+def test_the_older_spelling_of_a_format_becomes_the_newer(claude: Messenger) -> None:
+    other_format = FORMAT | {"schema": {"type": "object", "additionalProperties": False}}
+
+    body = claude.echoed(output_format=FORMAT)
+    assert body["output_config"] == {"format": FORMAT}
+    assert "output_format" not in body
+    body = claude.echoed(output_format=other_format, output_config={"format": FORMAT})
+    assert body["output_config"] == {"format": FORMAT}
 
 
 def test_features_stay_here_for_others(other: Messenger) -> None:
