@@ -353,8 +353,10 @@ class Runtime:
             if grant.dropped_params
             else (),
         )
-        if grant.lease is not None or self.limits.spending.is_counting:
+        if self.limits.spending.is_counting:
             self.limits.charged(grant, receipt, self.ledger_spending.recorded)
+        elif grant.lease is not None:
+            grant.lease.settle(receipt)
 
 
 def company() -> Company:

@@ -15,7 +15,7 @@ from gateway.admission.lease import Lease as CallLease
 from gateway.admission.limit_rules import Rules, amounts_of
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limiter
-from gateway.admission.request_caps import check_caps
+from gateway.admission.request_caps import check_caps, is_cap
 from gateway.core.cost_bound import CostBound
 from gateway.core.errors import InsufficientCredits, KeyLimitExceeded, RequestError
 from gateway.core.grant import Lease
@@ -182,7 +182,10 @@ class CallReserver:
         rules: Rules,
     ) -> tuple[CostBound, Sequence[Candidate]]:
         """Return the bounds as caps on one call leave them. Raises RequestError."""
-        bound = check_caps((*rules, *key.rules), model, bound)
+        # Most calls have none.
+        caps = [*filter(is_cap, rules), *filter(is_cap, key.rules)]
+        if caps:
+            bound = check_caps(caps, model, bound)
         if not others:
             return bound, others
         snapshot = self._snapshot.current

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -17,6 +18,8 @@ from gateway.admission.limit_rules import (
 from gateway.core.cost_bound import CostBound
 from gateway.core.errors import RequestError
 from gateway.snapshot.types import LimitRule
+
+is_cap = attrgetter("per_request")
 
 
 def check_caps(rules: Iterable[LimitRule], model: str, bound: CostBound) -> CostBound:

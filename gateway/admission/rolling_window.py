@@ -51,17 +51,20 @@ class RollingWindow:
         return True
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
-        # A call has mostly begun in the part that runs.
+        # A call has mostly begun in the part that runs, and used no more than it reserved.
         if self._since <= at_us <= now_us < self._until:
-            part: list[int] | None = self._newest
-        else:
-            self._advance(now_us)
-            part = self._part(min(at_us, now_us) // self._width, now_us)
+            newest = self._newest
+            used = newest[1] + delta
+            if used >= 0:
+                newest[1] = used
+                self._total += delta
+                return
+        self._advance(now_us)
+        part = self._part(min(at_us, now_us) // self._width, now_us)
         if part is not None:
-            before = part[1]
-            after = before + delta
-            part[1] = after = after if after > 0 else 0
-            self._total += after - before
+            used = max(part[1] + delta, 0)
+            self._total += used - part[1]
+            part[1] = used
 
     def wait_us(self, amount: int, now_us: int) -> int:
         self._advance(now_us)

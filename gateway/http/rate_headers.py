@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gateway.core.rate_limit_status import Rates
 
 Headers = list[tuple[bytes, bytes]]
@@ -58,6 +60,8 @@ def rate_lines(rates: Rates) -> bytes:
     return lines
 
 
+# Calls of one second have the same few.
+@lru_cache(maxsize=1024)
 def write_duration(seconds: int) -> bytes:
     """Return a duration as OpenAI's headers have it: 1s, 6m0s, 1h0m0s."""
     if seconds < 60:

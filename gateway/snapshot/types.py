@@ -306,7 +306,7 @@ class KeyLimits(NamedTuple):
     @property
     def are_rules(self) -> bool:
         """True when there are none but rules."""
-        return self.of_spending is None and self.of_key == self.of_workspace == NO_CALL_LIMITS
+        return self[:3] == (NO_CALL_LIMITS, NO_CALL_LIMITS, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
