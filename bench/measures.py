@@ -28,10 +28,11 @@ CHUNKS_PER_S = 20
 OPEN_STREAMS = 1_000
 MS_PER_S = 1_000
 US_PER_S = 1_000_000
+NS_PER_MS = 1_000_000
 # Beside the subjects of a comparison: the gateway's figures as multiples of those before.
 RATIO = "ratio"
+# How many short turns are taken in the place of a long one.
 TURNS = 10
-NS_PER_MS = 1_000_000
 
 
 @dataclass(frozen=True)

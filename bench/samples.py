@@ -35,12 +35,17 @@ def ratios_of(rounds: Sequence[Figures], base: Sequence[Figures]) -> Figures:
 
 
 def mean_of(each: Sequence[Figures]) -> Figures:
-    """Return the mean of each figure."""
-    return {name: mean(one[name] for one in each) for name in each[0]}
+    """Return the mean of each figure that all have."""
+    return {name: mean(one[name] for one in each) for name in _common(each)}
 
 
 def error_of(each: Sequence[Figures]) -> Figures:
-    """Return the standard error of each figure's mean; none of fewer than two."""
+    """Return the standard error of each mean; none of fewer than two."""
     if len(each) < 2:
         return {}
-    return {name: stdev(one[name] for one in each) / len(each) ** 0.5 for name in each[0]}
+    return {name: stdev(one[name] for one in each) / len(each) ** 0.5 for name in _common(each)}
+
+
+def _common(each: Sequence[Figures]) -> list[str]:
+    """Return the figures that all have: a ratio to nothing is left out."""
+    return [name for name in each[0] if all(name in one for one in each)]

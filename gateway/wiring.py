@@ -353,10 +353,8 @@ class Runtime:
             if grant.dropped_params
             else (),
         )
-        if self.limits.spending.is_counting:
+        if grant.lease is not None or self.limits.spending.is_counting:
             self.limits.charged(grant, receipt, self.ledger_spending.recorded)
-        elif grant.lease is not None:
-            grant.lease.settle(receipt)
 
 
 def company() -> Company:

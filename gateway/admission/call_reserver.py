@@ -182,7 +182,7 @@ class CallReserver:
         rules: Rules,
     ) -> tuple[CostBound, Sequence[Candidate]]:
         """Return the bounds as caps on one call leave them. Raises RequestError."""
-        # Most calls have none.
+        # Most calls have none, and filter() finds that out faster than check_caps.
         caps = [*filter(is_cap, rules), *filter(is_cap, key.rules)]
         if caps:
             bound = check_caps(caps, model, bound)

@@ -53,11 +53,10 @@ def find_tightest(rules: Sequence[tuple[RuleState, RuleCounter]], now_us: int) -
     """Return the status of the rule that leaves least. There is at least one."""
     tightest, counter = rules[0]
     least = tightest.limit - counter.used(now_us)
-    if len(rules) > 1:
-        for state, other in rules[1:]:
-            left = state.limit - other.used(now_us)
-            if left < least:
-                tightest, counter, least = state, other, left
+    for state, other in rules[1:]:
+        left = state.limit - other.used(now_us)
+        if left < least:
+            tightest, counter, least = state, other, left
     empty_in_us = counter.empty_in_us(now_us)
     remaining = least if least > 0 else 0
     return make_status(tightest.limit, remaining, empty_in_us, tightest.rule.maximum)

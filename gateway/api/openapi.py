@@ -161,7 +161,7 @@ def document() -> JsonObject:
 
 @cache
 def _document() -> JsonObject:
-    # Has the views described, too.
+    # This import loads the views, which are in DESCRIBED then.
     generator = cast(Any, SchemaGenerator)(urlconf=import_module("gateway.api.urls"))
     for method, options in DESCRIBED:
         extend_schema(**options)(method)
