@@ -1,4 +1,5 @@
-"""Where a provider is: the base URL that operators enter, checked. And the origin of any URL."""
+"""Where a provider is: the base URL that operators enter, checked. The URLs that workspaces enter
+for services of their own, checked. And the origin of any URL."""
 
 from __future__ import annotations
 
@@ -9,11 +10,22 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from gateway.outbound.permitted_addresses import METADATA_NAMES, is_metadata
+from gateway.outbound.locator import BadAddress, NotPublic, read_locator
+from gateway.outbound.permitted_addresses import (
+    METADATA_NAMES,
+    is_metadata,
+    may_connect,
+    read_networks,
+)
 from gateway.providers.catalogue import SIMULATED
 
 URL_CHARS = 400
 _SCHEMES = {"http", "https"}
+PUBLIC_ONLY = (
+    "Private addresses, and ports other than 80 and 443, are forbidden unless an operator allows"
+    " the network (TOLLHOUSE_FETCH_ALLOWED_NETWORKS)."
+)
+_LOOPBACK = (ip_address("127.0.0.1"), ip_address("::1"))
 
 
 def read_base_url(text: str, *, kind: str) -> str:
@@ -49,6 +61,23 @@ def read_base_url(text: str, *, kind: str) -> str:
             "credentials. Set TOLLHOUSE_LINK_LOCAL_PROVIDERS=yes if a provider is there."
         )
     return url.rstrip("/")
+
+
+def check_public_url(text: str) -> None:
+    """Raise ValidationError for `url` when no call could go there: what is no URL, an address that
+    is neither public nor in TOLLHOUSE_FETCH_ALLOWED_NETWORKS, and localhost likewise. Other names
+    are judged when they are connected to."""
+    networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
+    try:
+        url = read_locator(text, networks)
+    except NotPublic:
+        raise ValidationError({"url": PUBLIC_ONLY}) from None
+    except BadAddress as error:
+        raise ValidationError({"url": str(error)}) from None
+    host, port = (url.raw_host or "").rstrip("."), url.port or 0
+    is_here = host == "localhost" or host.endswith(".localhost")
+    if is_here and not any(may_connect(address, port, networks) for address in _LOOPBACK):
+        raise ValidationError({"url": PUBLIC_ONLY})
 
 
 def is_metadata_host(host: str) -> bool:

@@ -22,9 +22,8 @@ from gateway.core.json_types import JsonObject, JsonValue
 from gateway.egress.fetch_process import FetchProcess
 from gateway.egress.orders import MCP_UNREACHABLE, McpOrder, McpTool
 from gateway.models import McpServer
-from gateway.outbound.locator import BadAddress, NotPublic, read_locator
 from gateway.outbound.permitted_addresses import read_networks
-from gateway.services.addresses import origin_of
+from gateway.services.addresses import PUBLIC_ONLY, check_public_url, origin_of
 from gateway.services.credential_encryption import DecryptionFailed, encrypt
 from gateway.services.snapshot_tools import headers_of
 from keys.access import access_rules_of
@@ -35,10 +34,6 @@ MAX_SECRET_CHARS = 4_096
 LEAST_CHARS_SHOWN = 12
 MAX_PRICE_NUSD = 10**12
 LIST_S = 20.0
-PUBLIC_ONLY = (
-    "Private addresses, and ports other than 80 and 443, are forbidden unless an operator allows"
-    " the network (TOLLHOUSE_FETCH_ALLOWED_NETWORKS)."
-)
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?")
 _HEADER = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 # What the protocol, the connection or the gateway says itself.
@@ -213,16 +208,18 @@ def check_fields(row: McpServer) -> None:
         len(name) > 200 or not is_visible(name) for name in row.allowed_tools
     ):
         errors["allowed_tools"] = f"Enter at most {MAX_TOOLS} tool names."
-    try:
-        if len(row.url) > 400:
-            raise BadAddress("At most 400 characters.")
-        read_locator(row.url, read_networks(settings.FETCH_ALLOWED_NETWORKS))
-    except NotPublic:
-        errors["url"] = PUBLIC_ONLY
-    except BadAddress as error:
-        errors["url"] = str(error)
-    if errors:
-        raise ValidationError(errors)
+    with raising_all() as gather:
+        with gather():
+            if errors:
+                raise ValidationError(errors)
+        with gather():
+            _check_url(row.url)
+
+
+def _check_url(url: str) -> None:
+    if len(url) > 400:
+        raise ValidationError({"url": "At most 400 characters."})
+    check_public_url(url)
 
 
 def check_credential(text: str) -> None:

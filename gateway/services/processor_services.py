@@ -4,6 +4,7 @@ never returned to people."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -17,9 +18,9 @@ from accounts.ids import new_id
 from accounts.models import ConfigChange, Workspace
 from gateway.core.processor_rules import ServiceSettings
 from gateway.models import MandatoryProcessor, ProcessorService
-from gateway.outbound.permitted_addresses import read_networks
+from gateway.outbound.permitted_addresses import read_networks, unwrapped
 from gateway.processors.services import ServiceClient
-from gateway.services.addresses import origin_of
+from gateway.services.addresses import check_public_url, origin_of
 from gateway.services.credential_encryption import decrypt, encrypt
 from gateway.services.row_names import check_name
 from gateway.stores.processor_rules import compile_service
@@ -27,6 +28,10 @@ from keys.access import access_rules_of
 
 MAX_SERVICES = 20
 MAX_SECRET_CHARS = 4096
+HTTPS_ONLY = (
+    "Use https. http is forbidden unless an operator allows the network"
+    " (TOLLHOUSE_FETCH_ALLOWED_NETWORKS)."
+)
 # Names that `service_id` has for something else.
 TAKEN = frozenset({"ner"})
 
@@ -138,7 +143,8 @@ def _check_name(row: ProcessorService) -> None:
 
 
 def check_url(row: ProcessorService) -> None:
-    """Raises ValidationError."""
+    """Raises ValidationError for what is no URL, and for one that no call could be sent to
+    (gateway.processors.services)."""
     try:
         parts = urlsplit(row.url)
         port_ok = parts.port != 0
@@ -158,6 +164,20 @@ def check_url(row: ProcessorService) -> None:
         raise ValidationError(
             {"url": "Enter an http or https URL without credentials, query or fragment."}
         )
+    check_public_url(row.url)
+    if parts.scheme == "http" and not _may_be_plain(parts.hostname):
+        raise ValidationError({"url": HTTPS_ONLY})
+
+
+def _may_be_plain(host: str) -> bool:
+    """True for an address in the operator's networks, and where there are such, for a name: it is
+    judged when it is connected to."""
+    networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
+    try:
+        address = unwrapped(ip_address(host))
+    except ValueError:
+        return bool(networks)
+    return any(address in network for network in networks)
 
 
 def _record(row: ProcessorService, *, actor: str, action: str, **details: object) -> None:

@@ -110,6 +110,7 @@ def test_another_credential_is_a_change_like_any_other() -> None:
         ("name", "Two words"),
         ("url", "ftp://example.com/"),
         ("url", "http://127.0.0.1/mcp"),
+        ("url", "http://localhost/mcp"),
         ("url", "https://user:pw@example.com/"),
         *(("url", url) for url in NO_URLS),
         ("header", "host"),

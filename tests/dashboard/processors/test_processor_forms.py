@@ -25,6 +25,11 @@ SECRET = "token-0123456789abcdef"
 URL = "https://192.0.2.7/presidio"
 
 
+@pytest.fixture(autouse=True)
+def allowed_networks(settings: Any) -> None:
+    settings.FETCH_ALLOWED_NETWORKS = ["192.0.2.0/24", "127.0.0.9/32"]
+
+
 def seen_of(visitor: Any, url: str) -> str:
     return str(visitor.get(url).context["form"]["seen"].value())
 
@@ -150,10 +155,70 @@ def test_what_is_no_url_is_said_of_a_service_whose_credential_is_kept(url: str) 
     assert row.url == URL
 
 
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("https://127.0.0.1/presidio", "Private addresses"),
+        ("https://10.0.0.7/presidio", "Private addresses"),
+        ("https://[::1]/presidio", "Private addresses"),
+        ("https://[::ffff:127.0.0.1]/presidio", "Private addresses"),
+        ("https://localhost/presidio", "Private addresses"),
+        ("https://169.254.169.254/presidio", "Private addresses"),
+        ("https://1.1.1.1:8080/presidio", "Private addresses"),
+        ("https://2130706433/presidio", "The URL is not valid"),
+        ("http://1.1.1.1/presidio", "Use https"),
+    ],
+)
+def test_a_url_that_no_call_can_go_to_is_refused_when_it_is_added_or_changed(
+    url: str, words: str
+) -> None:
+    workspace = make_workspace()
+    visitor = signed_in(make_member(workspace))
+    row = make_service(workspace, url=URL)
+    edit = path_of("service-edit", row.pk)
+
+    added = visitor.post(
+        path_of("service-create"), {"name": "names", "kind": "presidio", "url": url}
+    )
+    changed = visitor.post(edit, {"url": url, "seen": seen_of(visitor, edit)})
+
+    for answer in (added, changed):
+        assert answer.status_code == 422
+        assert words in answer.context["form"].errors["url"][0]
+        assert words in answer.content.decode()
+    row.refresh_from_db()
+    assert row.url == URL
+    assert ProcessorService.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("networks", "url", "status"),
+    [
+        ([], "http://pii.internal/presidio", 422),
+        (["10.0.0.0/8"], "http://pii.internal/presidio", 302),
+        (["10.0.0.0/8"], "http://10.0.0.7:5002/presidio", 302),
+        (["127.0.0.0/8"], "http://localhost:5002/presidio", 302),
+        ([], "https://pii.internal/presidio", 302),
+    ],
+)
+def test_what_an_operator_allows_is_added(
+    settings: Any, networks: list[str], url: str, status: int
+) -> None:
+    settings.FETCH_ALLOWED_NETWORKS = networks
+    visitor = signed_in(make_member(make_workspace()))
+
+    answer = visitor.post(
+        path_of("service-create"), {"name": "names", "kind": "presidio", "url": url}
+    )
+
+    assert answer.status_code == status
+    assert ProcessorService.objects.exists() == (status == 302)
+
+
 def test_a_service_is_tested_and_removed_unless_it_is_needed() -> None:
     workspace = make_workspace()
     visitor = signed_in(make_member(workspace))
-    row = make_service(workspace, name="names", url="https://127.0.0.1:9")
+    row = make_service(workspace, name="names", url="https://127.0.0.9:9")
     options = {"service_id": "names"}
     require_processor(workspace, "pii_guard", options=options, language="en", actor=ACTOR)
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.fakes.text_services import NAMES, TOKEN, TextServices, running_text_services
 from tests.flows.caller import Answer, Caller
+from tests.flows.office import open_office
 from tests.flows.processors.faulty_engines import ENV
 from tests.flows.processors.personal import EMAIL
 from tests.flows.site import NUSD_PER_USD, Site, running_site
@@ -144,11 +145,16 @@ def test_a_private_address_needs_the_operators_leave(
     url = f"{services.origin}/presidio"
     arguments = [caller.workspace_id, "names", "--kind", "presidio", "--url", url, "--test"]
 
-    said = command(faulty_site, "set_processor_service", *arguments)
+    with pytest.raises(AssertionError, match="Private addresses"):
+        command(faulty_site, "set_processor_service", *arguments)
+    # As if the operator no longer allowed the network.
+    with open_office(faulty_site.gateway.home, {**ENV, **NETWORKS}) as before:
+        before.do("command", name="set_processor_service", arguments=arguments[:-1])
     wait_until(lambda: find(caller, "x").status != 400, what="the service to be known")
     refused = find(caller, NAME)
+    tested = command(faulty_site, "set_processor_service", *arguments[:2], "--test")
 
-    assert said["test"].startswith("The test failed")
+    assert tested["test"].startswith("The test failed")
     assert (refused.status, refused.error["code"]) == (502, "processor_failure")
     assert services.asked == []
 
