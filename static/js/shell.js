@@ -10,6 +10,12 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// Without a related target, the window lost the focus or nothing was hit that can have it.
+document.addEventListener("focusout", (event) => {
+  const menu = event.target.closest("[data-menu][open]");
+  if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+});
+
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   const menu = document.querySelector("[data-menu][open]");

@@ -87,6 +87,26 @@ def test_enter_before_a_correction_opens_nothing_of_the_mistake(watched: Watched
     assert page.url.endswith("/credits")
 
 
+@pytest.mark.parametrize("path", ["/", "/calls"])
+def test_a_menu_closes_when_tab_leaves_it_and_not_before(watched: Watched, path: str) -> None:
+    page = watched.page
+    watched.open(path)
+    menus = page.locator("[data-menu]").filter(visible=True)
+    assert menus.count() == 3  # workspaces, dates, the person's own
+    for key in ("Tab", "Shift+Tab"):
+        for menu in menus.all():
+            menu.locator("summary").focus()
+            page.keyboard.press("Enter")
+            is_inside, steps = "menu => menu.contains(document.activeElement)", 0
+            while menu.evaluate(is_inside):
+                expect(menu).to_have_attribute("open", "")
+                page.keyboard.press(key)
+                steps += 1
+            expect(menu).not_to_have_attribute("open", "")
+            assert steps > 1 or key != "Tab"
+    assert watched.take_problems() == []
+
+
 def test_what_is_about_to_change_is_busy_until_it_has(watched: Watched) -> None:
     page = watched.page
     watched.open("/keys?state=all")
