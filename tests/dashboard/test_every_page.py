@@ -72,6 +72,7 @@ ACCOUNT_PAGES = [
     *("mfa_index", "account_change_password", "account_reauthenticate"),
     *("mfa_list_webauthn", "account_logout"),
 ]
+CANCEL = re.compile(r'<(?:a|button) class="([^"]*)"[^>]*>\s*Cancel\s*</')
 WRITES = re.compile(r"^\s*(INSERT|UPDATE|DELETE|REPLACE)", re.IGNORECASE)
 
 
@@ -163,6 +164,20 @@ def test_looking_at_a_page_writes_nothing(lived_in: Workspace, name: str) -> Non
     written = [query["sql"] for query in queries if WRITES.match(query["sql"])]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert written == []
+
+
+def test_cancel_looks_the_same_on_every_page(lived_in: Workspace) -> None:
+    client = signed_in(make_user(is_operator=True))
+    # The list of batches has buttons that cancel a batch; an export is no page.
+    names = {*PAGES, *ACCOUNT_PAGES} - {"batch-list", "call-export"}
+    looks = {
+        name: set(CANCEL.findall(client.get(address(name, lived_in)).content.decode()))
+        for name in names
+    }
+    found = {name: classes for name, classes in looks.items() if classes}
+
+    assert len(found) > 20
+    assert {name: classes for name, classes in found.items() if classes != {"button"}} == {}
 
 
 @pytest.mark.parametrize("name", [*PAGES, *ACCOUNT_PAGES])
