@@ -12,6 +12,7 @@ _PROCESSES = Layout[ProcessRow](
     name="process",
     label="Server processes",
     cells="dashboard/hosts/_cells.html",
+    css="name-table",
     columns=(
         Column("host", "Host", grows=True),
         Column("state", "State"),

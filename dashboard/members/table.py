@@ -12,9 +12,10 @@ _LAYOUT = Layout[MemberRow](
     name="member",
     label="Members",
     cells="dashboard/members/_cells.html",
+    css="name-table",
     columns=(
         Column("member", "Member", grows=True),
-        Column("role", "Role"),
+        Column("role", "Role", shown=Shown.WIDE),
         Column("since", "Since", shown=Shown.WIDER),
         Column("keys", "Keys", is_number=True, shown=Shown.WIDER),
         Column("calls", "Calls, 30 d", is_number=True, shown=Shown.WIDER),

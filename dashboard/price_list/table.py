@@ -18,9 +18,10 @@ _LABELS = {"prompt": "Input", "cached": "Cached input", "completion": "Output"}
 _CHANGES = Layout[PriceChange](
     name="price-change",
     cells="dashboard/price_list/_change_cells.html",
+    css="name-table",
     columns=(
         Column("model", "Model", grows=True),
-        Column("kind", "Provider"),
+        Column("kind", "Provider", shown=Shown.WIDE),
         Column("prices", "Prices"),
         Column("context", "Context", is_number=True, shown=Shown.WIDE),
     ),
@@ -29,6 +30,7 @@ _CHANGES = Layout[PriceChange](
 _DIFFERENCES = Layout[ModelDifference](
     name="price-difference",
     cells="dashboard/price_list/_difference_cells.html",
+    css="name-table",
     columns=(
         Column("take", "Use", is_head_hidden=True),
         Column("model", "Model", grows=True),

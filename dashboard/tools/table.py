@@ -29,9 +29,10 @@ _LAYOUT = Layout[ListedTool](
     name="tool",
     label="Server tools",
     cells="dashboard/tools/_cells.html",
+    css="name-table",
     columns=(
         Column("tool", "Tool", grows=True),
-        Column("state", "State"),
+        Column("state", "State", shown=Shown.WIDE),
         Column("backend", "Service", shown=Shown.WIDE),
         Column("credential", "Credential", shown=Shown.WIDE),
         Column("price", "Price", is_number=True),

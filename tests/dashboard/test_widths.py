@@ -210,6 +210,40 @@ def test_emails_are_read_whole_on_a_telephone(watched: Watched, path: str) -> No
     assert all(needed <= given for needed, given in widths)
 
 
+def test_no_price_of_the_price_list_is_broken_on_a_telephone(watched: Watched) -> None:
+    resize(watched, 390)
+    watched.open("/models/prices")
+    prices = watched.page.locator("main .prices > span")
+    lines = prices.evaluate_all(
+        "all => all.map(e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight))"
+    )
+
+    assert len(lines) > 100
+    assert max(lines) < 1.5
+
+
+def test_the_fields_above_the_models_of_a_provider_line_up_on_a_telephone(
+    watched: Watched,
+) -> None:
+    resize(watched, 390)
+    watched.open("/models/of-provider")
+    form = watched.page.get_by_role("main").get_by_role("search")
+    choice, query, button = (
+        part.bounding_box()
+        for part in (
+            form.get_by_label("Provider"),
+            form.get_by_label("Find a model"),
+            form.get_by_role("button", name="List models"),
+        )
+    )
+
+    assert choice
+    assert query
+    assert button
+    assert choice["x"] == query["x"]
+    assert choice["x"] + choice["width"] == pytest.approx(button["x"] + button["width"], abs=1)
+
+
 @pytest.mark.parametrize("path", ["/settings/lock", "/keys/new", "/limits/new"])
 def test_a_dialog_opened_as_a_page_has_its_buttons_where_forms_have_them(
     watched: Watched, path: str
