@@ -25,6 +25,7 @@ from gateway.admission.limit_rules import (
     used_by,
 )
 from gateway.admission.limited_call import LimitedCall
+from gateway.admission.rule_counters import RuleCounter
 from gateway.core.receipt import Receipt
 from gateway.snapshot.types import SpendingLimits
 
@@ -35,24 +36,31 @@ FallBack = Callable[["Lease", LimitedCall, LimitedCall], Awaitable[bool]]
 
 class TakenRules(Struct, eq=False, gc=False):
     """What a call has reserved of all its rules at once, in one object: its parts are wanted by few
-    calls. at_us: when that was."""
+    calls. most: how much of each rule, in the order of plan.counted. at_us: when that was."""
 
     plan: Plan
-    amounts: Amounts
+    most: tuple[int, ...]
     at_us: int
 
     def reservations(self) -> list[Reservation]:
         return [
-            Reservation(state, counter, state.amount_of(self.amounts), self.at_us)
-            for state, counter in self.plan.counting
+            Reservation(state, counter, amount, self.at_us)
+            for (state, counter), amount in zip(self.plan.counting, self.most, strict=False)
         ]
 
     def settle(self, used: Amounts, now_us: int) -> None:
         """Count what was used instead."""
-        most, at_us = self.amounts, self.at_us
-        for state, counter in self.plan.correcting:
-            if delta := state.amount_of(used) - state.amount_of(most):
-                counter.correct(delta, at_us, now_us)
+        plan, most, at_us = self.plan, self.most, self.at_us
+        for (current, counter), amount, used_amount in zip(
+            plan.counted, most, plan.amounts_of(used), strict=False
+        ):
+            if amount != used_amount:
+                # As CurrentPart.correct.
+                total = current.total - amount + used_amount
+                if current.since <= at_us <= now_us < current.until and total >= current.settled:
+                    current.total = total
+                else:
+                    counter.correct(used_amount - amount, at_us, now_us)
 
 
 class Lease(Struct, eq=False, kw_only=True):
@@ -151,7 +159,8 @@ class Lease(Struct, eq=False, kw_only=True):
 
     def settle(self, receipt: Receipt) -> None:
         """End the hold, and count what was used instead of what was reserved."""
-        self._release()
+        if self._spending is not None:
+            self._release()
         if (taken := self._taken) is not None:
             self._taken = None
             taken.settle(used_by(receipt), self.counters.now_us())
@@ -163,7 +172,8 @@ class Lease(Struct, eq=False, kw_only=True):
     def end(self) -> None:
         """Give everything back but the request, which was made, and what is reserved: that is
         corrected when it is known what was used. Again it does nothing."""
-        self._release()
+        if self._spending is not None:
+            self._release()
         while self._acquired:
             self._acquired.pop().release()
 
@@ -195,16 +205,29 @@ class Lease(Struct, eq=False, kw_only=True):
 def take_rules(plan: Plan, amounts: Amounts, counters: Counters) -> Lease | None:
     """Take what a call wants of its rules if nothing has to be waited for; else take nothing.
     counters: in this process's memory."""
-    now_us = counters.now_us()
-    for number, (state, counter) in enumerate(plan.counting):
-        if not counter.add(state.amount_of(amounts), now_us, state.limit):
-            for taken, other in plan.counting[:number]:
-                other.correct(-taken.amount_of(amounts), now_us, now_us)
-            return None
-    lease = Lease(counters=counters, _taken=TakenRules(plan, amounts, now_us))
+    now_us, most = counters.now_us(), plan.amounts_of(amounts)
+    for (current, counter), amount in zip(plan.counted, most, strict=False):
+        if current.since <= now_us < current.until:
+            total = current.total + amount
+            if total <= current.limit:
+                current.total = total
+                continue
+        elif counter.add(amount, now_us, current.limit):
+            continue
+        give_back(plan, most, now_us, refused=counter)
+        return None
+    lease = Lease(counters=counters, _taken=TakenRules(plan, most, now_us))
     for _, limiter in reversed(plan.slots):
         if not limiter.try_acquire():
             lease.withdraw()
             return None
         lease.acquired(limiter)
     return lease
+
+
+def give_back(plan: Plan, most: Sequence[int], now_us: int, *, refused: RuleCounter) -> None:
+    """Undo what was counted just now for the rules before one that refuses."""
+    for (_, counter), amount in zip(plan.counted, most, strict=False):
+        if counter is refused:
+            return
+        counter.correct(-amount, now_us, now_us)

@@ -17,6 +17,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from gateway.admission.counter_protocols import ConcurrencyCounter, Correction, Counters
+from gateway.admission.current_part import CurrentPart
 from gateway.admission.limit_windows import US_PER_S
 from gateway.admission.limiter_state import Places
 from gateway.admission.rule_counters import RuleCounter, counter_id, counts_alike, limit_of
@@ -64,16 +65,18 @@ class Amounts(Struct, frozen=True, gc=False):
     completion_tokens: int
     cost_nusd: int
 
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
     def of(self, metric: str) -> int:
         return AMOUNT_OF[metric](self)
 
 
+# The field of Amounts that a metric is.
+FIELD_OF = {metric: metric for metric in NOUNS} | {COST: "cost_nusd"}
 AMOUNT_OF: dict[str, Callable[[Amounts], int]] = {
-    "requests": attrgetter("requests"),
-    "prompt_tokens": attrgetter("prompt_tokens"),
-    "completion_tokens": attrgetter("completion_tokens"),
-    COST: attrgetter("cost_nusd"),
-    "tokens": lambda amounts: amounts.prompt_tokens + amounts.completion_tokens,
+    metric: attrgetter(field) for metric, field in FIELD_OF.items()
 }
 NOTHING = Amounts(0, 0, 0, 0)
 REQUEST = Amounts(1, 0, 0, 0)
@@ -91,7 +94,7 @@ class RuleState:
     """One rule, and what is counted for it. counter: None for a limit on concurrent requests, which
     has concurrency."""
 
-    __slots__ = ("amount_of", "concurrency", "counter", "level", "limit", "rule")
+    __slots__ = ("amount_of", "concurrency", "counter", "current", "level", "rule")
 
     def __init__(
         self, rule: LimitRule, counter: RuleCounter | None, concurrency: ConcurrencyCounter | None
@@ -100,9 +103,8 @@ class RuleState:
         # How much of it a call is; for limits on concurrent requests it is not asked.
         self.amount_of = AMOUNT_OF.get(rule.metric, AMOUNT_OF["requests"])
         self.level = LEVELS[rule.level][0]
-        # How much may be used at once.
-        self.limit = limit_of(rule)
         self.counter = counter
+        self.current = CurrentPart(limit_of(rule)) if counter is None else counter.current
         self.concurrency = concurrency
 
     @property
@@ -110,14 +112,19 @@ class RuleState:
         return holder_of(self.rule)
 
     @property
+    def limit(self) -> int:
+        """How much may be used at once."""
+        return self.current.limit
+
+    @property
     def rule_id(self) -> str:
         return self.rule.rule_id
 
     def change(self, rule: LimitRule) -> None:
         """Apply what the rule says now; what was counted stays counted."""
-        self.rule, self.limit = rule, limit_of(rule)
+        self.rule = rule
         if self.counter is not None:
-            self.counter.change(self.limit, rule.maximum)
+            self.counter.change(limit_of(rule), rule.maximum)
         if self.concurrency is not None and self.concurrency.limit != rule.maximum:
             self.concurrency.resize(rule.maximum)
 
@@ -214,10 +221,11 @@ class Plan:
     outer: list[RuleState]
     of_workspace: list[RuleState]
     of_key: list[RuleState]
-    # Those that count; those of them that count what is known when a call has ended; and those that
-    # the heads of answers tell of.
+    # Those that count, and what they count at present; how much of each a call is, in their order;
+    # and those that the heads of answers tell of.
     counting: list[tuple[RuleState, RuleCounter]]
-    correcting: list[tuple[RuleState, RuleCounter]]
+    counted: list[tuple[CurrentPart, RuleCounter]]
+    amounts_of: Callable[[Amounts], tuple[int, ...]]
     requests: list[tuple[RuleState, RuleCounter]]
     tokens: list[tuple[RuleState, RuleCounter]]
     # Those that limit concurrent requests.
@@ -233,7 +241,7 @@ class Plan:
         return [*self.outer, *self.of_workspace, *self.of_key]
 
     def for_model(self, model: str) -> Plan:
-        """Return those that count calls to a model."""
+        """Return those that count calls to a model; the same where is_for_all."""
         if self.is_for_all:
             return self
         return self._only(lambda state: state.counts(model))
@@ -258,7 +266,8 @@ def make_plan(rules: tuple[Rules, Rules], states: Sequence[RuleState]) -> Plan:
         of_workspace=of_workspace,
         of_key=of_key,
         counting=counting,
-        correcting=[pair for pair in counting if pair[0].rule.metric != "requests"],
+        counted=[(state.current, counter) for state, counter in counting],
+        amounts_of=getter_of([state.rule.metric for state, _ in counting]),
         requests=[pair for pair in counting if pair[0].rule.metric == "requests"],
         tokens=[pair for pair in counting if pair[0].rule.metric == "tokens"],
         slots=[
@@ -266,6 +275,13 @@ def make_plan(rules: tuple[Rules, Rules], states: Sequence[RuleState]) -> Plan:
         ],
         is_for_all=all(state.rule.models is None for state in states),
     )
+
+
+def getter_of(metrics: Sequence[str]) -> Callable[[Amounts], tuple[int, ...]]:
+    """Return what finds at once how much of each metric a call is."""
+    # With one name attrgetter() would return no tuple, so the first is there once more.
+    found = attrgetter(*[FIELD_OF[metric] for metric in metrics], "requests", "requests")
+    return found
 
 
 class RuleStates:

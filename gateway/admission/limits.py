@@ -95,7 +95,9 @@ class Limits:
             holders = self._follow(key, limits, time.monotonic_ns())
             counters = [holder.rate for holder in holders if holder.rate is not None]
         if rules or limits.rules:
-            plan = self._rules.plan(rules, limits.rules).for_any_model()
+            plan = self._rules.plan(rules, limits.rules)
+            if not plan.is_for_all:
+                plan = plan.for_any_model()
         return Rates(counters, plan, self.counters.now_us)
 
     async def ask(self, call: LimitedCall, *, wants_slots: bool) -> Outlook:
@@ -126,7 +128,9 @@ class Limits:
         """
         limits = call.key.limits or NO_LIMITS
         if self._levels is None and limits.are_rules:
-            plan = self._plan_for(call)
+            plan = self._rules.plan(call.rules, limits.rules)
+            if not plan.is_for_all:
+                plan = plan.for_model(call.model)
             show_in_rates(call, plan)
             # Most calls come in at once; what refuses the others is found below.
             if (taken := take_rules(plan, call.amounts, self.counters)) is not None:

@@ -52,14 +52,23 @@ class Rates:
 def find_tightest(rules: Sequence[tuple[RuleState, RuleCounter]], now_us: int) -> RateLimitStatus:
     """Return the status of the rule that leaves least. There is at least one."""
     tightest, counter = rules[0]
-    least = tightest.limit - counter.used(now_us)
-    for state, other in rules[1:]:
-        left = state.limit - other.used(now_us)
-        if left < least:
-            tightest, counter, least = state, other, left
-    empty_in_us = counter.empty_in_us(now_us)
-    remaining = least if least > 0 else 0
-    return make_status(tightest.limit, remaining, empty_in_us, tightest.rule.maximum)
+    if len(rules) > 1:
+        tightest, counter = min(rules, key=lambda rule: rule[0].limit - rule[1].used(now_us))
+    current = tightest.current
+    if now_us < current.until and current.total > current.settled:
+        remaining = current.limit - current.total
+        reset_in_us = current.empty_at - now_us
+    else:
+        remaining = current.limit - counter.used(now_us)
+        reset_in_us = counter.empty_in_us(now_us)
+    return RateLimitStatus(
+        current.limit,
+        remaining if remaining > 0 else 0,
+        # Both rounded up.
+        -((-now_us - reset_in_us) // US_PER_S),
+        -(-reset_in_us // US_PER_S),
+        tightest.rule.maximum,
+    )
 
 
 def make_status(limit: int, remaining: int, reset_in_us: int, per_period: int) -> RateLimitStatus:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from math import ceil, inf
 from typing import Protocol
 
+from gateway.admission.current_part import CurrentPart
 from gateway.admission.limit_windows import PERIOD_US, window_around
 from gateway.admission.rolling_window import RollingWindow
 from gateway.snapshot.types import LimitRule
@@ -28,6 +29,10 @@ State = tuple[float, ...]
 
 class RuleCounter(Protocol):
     """What one rule counts."""
+
+    @property
+    def current(self) -> CurrentPart:
+        """It is counted in directly where that is all that has to be done."""
 
     def used(self, now_us: int) -> int:
         """Return how much of the limit is used. As empty_in_us, it may be asked by any thread."""
@@ -59,65 +64,74 @@ class KeptCounter(RuleCounter, Protocol):
 
 
 class FixedWindow:
-    __slots__ = ("__weakref__", "_end", "_limit", "_period", "_start", "_timezone", "_used")
+    """Its current part is the whole window."""
+
+    __slots__ = ("__weakref__", "_period", "_timezone", "current")
 
     def __init__(self, limit: int, period: str, timezone: str) -> None:
-        self._limit = limit
         self._period = period
         self._timezone = timezone
-        self._used = 0
-        self._start = self._end = 0
+        self.current = CurrentPart(limit)
 
     def start(self, now_us: int) -> int:
         """Return when the present window began."""
         self._advance(now_us)
-        return self._start
+        return self.current.since
 
     def used(self, now_us: int) -> int:
-        return self._used if now_us < self._end else 0
+        return self.current.total if now_us < self.current.until else 0
 
     def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
         self._advance(now_us)
-        if self._used + amount > limit:
+        total = self.current.total + amount
+        if total > limit:
             return False
-        self._used += amount
+        self.current.total = total
         return True
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
         self._advance(now_us)
-        if at_us >= self._start:
-            self._used = max(self._used + delta, 0)
+        if at_us >= self.current.since:
+            self.current.total = max(self.current.total + delta, 0)
 
     def wait_us(self, amount: int, now_us: int) -> int:
-        return self._end - now_us if self.used(now_us) + amount > self._limit else 0
+        fits = self.used(now_us) + amount <= self.current.limit
+        return 0 if fits else self.current.until - now_us
 
     def empty_in_us(self, now_us: int) -> int:
-        return self._end - now_us if self.used(now_us) else 0
+        return self.current.until - now_us if self.used(now_us) else 0
 
     def change(self, limit: int, rate: int) -> None:
-        self._limit = limit
+        self.current.limit = limit
 
     def hear(self, state: State, now_us: int) -> None:
         """state: when the window began, and what is used of it."""
-        self._start, self._end = window_around(self._period, self._timezone, int(state[0]))
-        self._used = int(state[1])
+        self._begin(int(state[0]))
+        self.current.total = int(state[1])
 
     def state(self) -> State:
-        return self._start, self._used
+        return self.current.since, self.current.total
 
     def _advance(self, now_us: int) -> None:
-        if self._start <= now_us < self._end:
+        current = self.current
+        if current.since <= now_us < current.until:
             return
-        if now_us >= self._end:
-            self._used = 0
-        self._start, self._end = window_around(self._period, self._timezone, now_us)
+        if now_us >= current.until:
+            current.total = 0
+        self._begin(now_us)
+
+    def _begin(self, at_us: int) -> None:
+        """Make the window around this moment the present one."""
+        current = self.current
+        current.since, current.until = window_around(self._period, self._timezone, at_us)
+        current.empty_at = current.until
 
 
 class SlidingWindow:
-    __slots__ = ("__weakref__", "_before", "_limit", "_now", "_number", "_period")
+    __slots__ = ("__weakref__", "_before", "_now", "_number", "_period", "current")
 
     def __init__(self, limit: int, period_us: int) -> None:
-        self._limit = limit
+        self.current = CurrentPart(limit)
         self._period = period_us
         # The present window, counted from the epoch; what is used of it, and of the one before.
         self._number = 0
@@ -146,13 +160,13 @@ class SlidingWindow:
 
     def wait_us(self, amount: int, now_us: int) -> int:
         self._advance(now_us)
-        if self.used(now_us) + amount <= self._limit:
+        if self.used(now_us) + amount <= self.current.limit:
             return 0
         passed_us = now_us - self._number * self._period
-        room = self._limit - amount - self._now
+        room = self.current.limit - amount - self._now
         if room >= 0:
             return self._when_left(self._before, room) - passed_us
-        left = self._when_left(self._now, self._limit - amount)
+        left = self._when_left(self._now, self.current.limit - amount)
         return self._period - passed_us + max(left, 0)
 
     def empty_in_us(self, now_us: int) -> int:
@@ -162,7 +176,7 @@ class SlidingWindow:
         return (number + windows) * self._period - now_us if windows else 0
 
     def change(self, limit: int, rate: int) -> None:
-        self._limit = limit
+        self.current.limit = limit
 
     def hear(self, state: State, now_us: int) -> None:
         """state: the number of the window, what is used of it, and of the one before."""
@@ -189,10 +203,10 @@ class SlidingWindow:
 
 
 class Bucket:
-    __slots__ = ("__weakref__", "_at", "_burst", "_period", "_rate", "_used")
+    __slots__ = ("__weakref__", "_at", "_period", "_rate", "_used", "current")
 
     def __init__(self, burst: int, rate: int, period_us: int) -> None:
-        self._burst = burst
+        self.current = CurrentPart(burst)
         self._rate = rate
         self._period = period_us
         self._used = 0.0
@@ -213,14 +227,14 @@ class Bucket:
         self._used = max(self._used + delta, 0.0)
 
     def wait_us(self, amount: int, now_us: int) -> int:
-        over = self.used(now_us) + amount - self._burst
+        over = self.used(now_us) + amount - self.current.limit
         return self._time_for(over) + 1 if over > 0 else 0
 
     def empty_in_us(self, now_us: int) -> int:
         return self._time_for(self.used(now_us))
 
     def change(self, limit: int, rate: int) -> None:
-        self._burst, self._rate = limit, rate
+        self.current.limit, self._rate = limit, rate
 
     def hear(self, state: State, now_us: int) -> None:
         """state: when it was reckoned, and what is used."""

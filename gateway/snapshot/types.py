@@ -306,7 +306,11 @@ class KeyLimits(NamedTuple):
     @property
     def are_rules(self) -> bool:
         """True when there are none but rules."""
-        return self[:3] == (NO_CALL_LIMITS, NO_CALL_LIMITS, None)
+        return (
+            self.of_spending is None
+            and self.of_key == NO_CALL_LIMITS
+            and self.of_workspace == NO_CALL_LIMITS
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

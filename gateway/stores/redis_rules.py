@@ -35,13 +35,17 @@ Numbers = tuple[int, int, int, int]
 class SharedRule:
     """key: of its hash in Redis. unsaid: what was counted while Redis was away, by when."""
 
-    __slots__ = ("_counter", "_heard", "_limit", "_numbers", "_rate", "_rule", "key", "unsaid")
+    __slots__ = (
+        *("_counter", "_heard", "_limit", "_numbers", "_rate", "_rule", "current", "key"),
+        "unsaid",
+    )
 
     def __init__(self, rule: LimitRule) -> None:
         self.key = f"tollhouse:{{{HASH_SLOT}}}:rule:{counter_id(rule)}"
         self.unsaid: dict[int, int] = {}
         self._rule = rule
         self._counter = make_counter(rule)
+        self.current = self._counter.current
         # What Redis said last.
         self._heard: State = ()
         self._limit, self._rate = limit_of(rule), rule.maximum
