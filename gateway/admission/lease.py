@@ -50,17 +50,19 @@ class TakenRules(Struct, eq=False, gc=False):
 
     def settle(self, used: Amounts, now_us: int) -> None:
         """Count what was used instead."""
-        plan, most, at_us = self.plan, self.most, self.at_us
+        plan, most = self.plan, self.most
+        # After the clock was set back, each counter is asked.
+        at_us = self.at_us if self.at_us <= now_us else -1
         for (current, counter), amount, used_amount in zip(
             plan.counted, most, plan.amounts_of(used), strict=False
         ):
             if amount != used_amount:
                 # As CurrentPart.correct.
                 total = current.total - amount + used_amount
-                if current.since <= at_us <= now_us < current.until and total >= current.settled:
+                if current.since <= at_us and now_us < current.until and total >= current.settled:
                     current.total = total
                 else:
-                    counter.correct(used_amount - amount, at_us, now_us)
+                    counter.correct(used_amount - amount, self.at_us, now_us)
 
 
 class Lease(Struct, eq=False, kw_only=True):
@@ -207,7 +209,7 @@ def take_rules(plan: Plan, amounts: Amounts, counters: Counters) -> Lease | None
     counters: in this process's memory."""
     now_us, most = counters.now_us(), plan.amounts_of(amounts)
     for (current, counter), amount in zip(plan.counted, most, strict=False):
-        if current.since <= now_us < current.until:
+        if now_us < current.until and now_us >= current.since:
             total = current.total + amount
             if total <= current.limit:
                 current.total = total

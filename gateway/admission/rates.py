@@ -57,15 +57,16 @@ def find_tightest(rules: Sequence[tuple[RuleState, RuleCounter]], now_us: int) -
     current = tightest.current
     if now_us < current.until and current.total > current.settled:
         remaining = current.limit - current.total
-        reset_in_us = current.empty_at - now_us
+        reset_s, reset_in_us = current.empty_at_s, current.empty_at - now_us
     else:
         remaining = current.limit - counter.used(now_us)
         reset_in_us = counter.empty_in_us(now_us)
+        reset_s = -((-now_us - reset_in_us) // US_PER_S)
     return RateLimitStatus(
         current.limit,
         remaining if remaining > 0 else 0,
         # Both rounded up.
-        -((-now_us - reset_in_us) // US_PER_S),
+        reset_s,
         -(-reset_in_us // US_PER_S),
         tightest.rule.maximum,
     )

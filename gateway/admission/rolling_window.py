@@ -140,8 +140,8 @@ class RollingWindow:
             current.settled -= gone
             current.total -= gone
         self._number = number
-        current.since = number * self._width
-        current.until = current.since + self._width
+        since = number * self._width
+        until = since + self._width
         if older:
-            current.until = min(current.until, self._leaves(older[0][0]))
-        current.empty_at = self._leaves(number)
+            until = min(until, self._leaves(older[0][0]))
+        current.begin(since, until, self._leaves(number))

@@ -122,9 +122,8 @@ class FixedWindow:
 
     def _begin(self, at_us: int) -> None:
         """Make the window around this moment the present one."""
-        current = self.current
-        current.since, current.until = window_around(self._period, self._timezone, at_us)
-        current.empty_at = current.until
+        since, until = window_around(self._period, self._timezone, at_us)
+        self.current.begin(since, until, empty_at=until)
 
 
 class SlidingWindow:

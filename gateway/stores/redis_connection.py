@@ -8,7 +8,6 @@ step: an answer is read whether or not anybody still wants it.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast
@@ -16,6 +15,7 @@ from typing import Protocol, cast
 import hiredis
 
 from gateway.core.redis_address import RedisAddress
+from gateway.outbound.redis_tls import tls_context
 
 Part = str | int | bytes
 _MORE = object()  # hiredis has not got a whole answer yet
@@ -160,11 +160,12 @@ def pack(*parts: Part) -> bytes:
 
 
 async def connect(address: RedisAddress, make: Callable[[], RedisConnection]) -> RedisConnection:
-    """Raises OSError. What the server is to know of us is not said yet."""
+    """Raises OSError, of which an SSLError is one. What the server is to know of us is not said
+    yet."""
     loop = asyncio.get_running_loop()
     if address.path:
         _, connection = await loop.create_unix_connection(make, address.path)
         return connection
-    context = ssl.create_default_context() if address.uses_tls else None
+    context = tls_context(address) if address.uses_tls else None
     _, connection = await loop.create_connection(make, address.host, address.port, ssl=context)
     return connection

@@ -1,4 +1,4 @@
-"""A Redis server of a test's own, behind a socket in its own folder."""
+"""A Redis server of a test's own, behind a socket in its own folder, or a port with TLS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,9 +20,10 @@ from tests.support.waiting import wait_until
 class RedisServer:
     """Started, stopped, paused and asked by a test."""
 
-    def __init__(self, program: str, folder: Path) -> None:
+    def __init__(self, program: str, folder: Path, options: Sequence[str] = ()) -> None:
         self._program = program
         self._folder = folder
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self.socket = folder / "redis.sock"
         self.url = f"unix://{self.socket}"
@@ -33,6 +34,7 @@ class RedisServer:
             [
                 *(self._program, "--port", "0", "--unixsocket", str(self.socket)),
                 *("--save", "", "--appendonly", "no", "--dir", str(self._folder)),
+                *self._options,
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -64,11 +66,11 @@ class RedisServer:
 
 
 @contextmanager
-def running_redis() -> Iterator[RedisServer]:
-    """Start a server. Skips without one."""
+def running_redis(*options: str) -> Iterator[RedisServer]:
+    """Start a server, with these options beside ours. Skips without one."""
     program = require_binary("redis-server", package="redis-server")
     folder = Path(tempfile.mkdtemp(prefix="tollhouse-redis-", dir="/tmp"))  # sockets: short names
-    server = RedisServer(program, folder)
+    server = RedisServer(program, folder, options)
     try:
         server.start()
         yield server
