@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+from contextlib import suppress
+
 from django.conf import settings
 
 from gateway.core.redis_address import RedisAddress
 from gateway.launch.failure import CannotStart
+from gateway.outbound.redis_tls import tls_context
 
 CONNECT_S = 3.0
 
@@ -16,6 +21,8 @@ def check_redis() -> str:
     address: RedisAddress | None = settings.REDIS
     if address is None:
         return ""
+    if address.uses_tls:
+        _check_tls(address)
     import redis  # a third of a second, for those who use it
 
     client = redis.Redis(
@@ -26,6 +33,9 @@ def check_redis() -> str:
         password=address.password or None,
         db=address.database,
         ssl=address.uses_tls,
+        ssl_ca_certs=address.ca_file or None,
+        ssl_certfile=address.certificate_file or None,
+        ssl_keyfile=address.key_file or address.certificate_file or None,
         socket_connect_timeout=CONNECT_S,
         socket_timeout=CONNECT_S,
     )
@@ -45,3 +55,44 @@ def check_redis() -> str:
     finally:
         client.close()
     return ""
+
+
+def _check_tls(address: RedisAddress) -> None:
+    """See whether both sides accept each other's certificate, as the server will ask for it.
+    Whether Redis is there at all is seen by who asks it next. Raises CannotStart."""
+    for file in filter(None, (address.ca_file, address.certificate_file, address.key_file)):
+        try:
+            open(file, "rb").close()
+        except OSError as error:
+            raise CannotStart(f"REDIS_URL names {file}: {error.strerror}.") from None
+    try:
+        context = tls_context(address)
+    except OSError as error:
+        raise CannotStart(
+            f"The files in REDIS_URL are not a certificate and its key in PEM format: {error}."
+        ) from None
+    try:
+        with (
+            socket.create_connection((address.host, address.port), CONNECT_S) as plain,
+            context.wrap_socket(plain, server_hostname=address.host) as link,
+        ):
+            # A client's certificate is judged after the handshake, so something has to be read. By
+            # then the server may have closed its side.
+            with suppress(ssl.SSLEOFError, BrokenPipeError):
+                link.sendall(b"PING\r\n")
+            link.recv(1)
+    except ssl.SSLCertVerificationError as error:
+        raise CannotStart(
+            f"The certificate of Redis at {address} is not trusted: {error.verify_message}. "
+            "Name the file of its certificate authority: "
+            "REDIS_URL=rediss://…?ssl_ca_certs=/path/to/ca.pem."
+        ) from None
+    except (ssl.SSLEOFError, ssl.SSLZeroReturnError):
+        return
+    except ssl.SSLError as error:
+        raise CannotStart(
+            f"TLS with Redis at {address} failed: {error.reason}. Check the port, and whether "
+            "Redis requires a certificate (ssl_certfile and ssl_keyfile in REDIS_URL)."
+        ) from None
+    except OSError:
+        return

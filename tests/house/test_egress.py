@@ -20,6 +20,7 @@ CALLS = {
 ALLOWED = {
     "gateway/launch/ask_server.py": "the server of this installation",
     "gateway/launch/ready.py": "the server of this installation",
+    "gateway/launch/redis_check.py": "Redis",
     "gateway/providers/transports/direct.py": "providers",
     "gateway/providers/transports/dialing.py": "providers",
     "gateway/providers/transports/httpx_connection.py": "providers",
