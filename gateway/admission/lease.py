@@ -54,7 +54,7 @@ class TakenRules(Struct, eq=False, gc=False):
         # After the clock was set back, each counter is asked.
         at_us = self.at_us if self.at_us <= now_us else -1
         for (current, counter), amount, used_amount in zip(
-            plan.counted, most, plan.amounts_of(used), strict=False
+            plan.counted, most, plan.find_amounts(used), strict=False
         ):
             if amount != used_amount:
                 # As CurrentPart.correct.
@@ -207,7 +207,7 @@ class Lease(Struct, eq=False, kw_only=True):
 def take_rules(plan: Plan, amounts: Amounts, counters: Counters) -> Lease | None:
     """Take what a call wants of its rules if nothing has to be waited for; else take nothing.
     counters: in this process's memory."""
-    now_us, most = counters.now_us(), plan.amounts_of(amounts)
+    now_us, most = counters.now_us(), plan.find_amounts(amounts)
     for (current, counter), amount in zip(plan.counted, most, strict=False):
         if now_us < current.until and now_us >= current.since:
             total = current.total + amount

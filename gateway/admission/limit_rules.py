@@ -225,7 +225,7 @@ class Plan:
     # and those that the heads of answers tell of.
     counting: list[tuple[RuleState, RuleCounter]]
     counted: list[tuple[CurrentPart, RuleCounter]]
-    amounts_of: Callable[[Amounts], tuple[int, ...]]
+    find_amounts: Callable[[Amounts], tuple[int, ...]]
     requests: list[tuple[RuleState, RuleCounter]]
     tokens: list[tuple[RuleState, RuleCounter]]
     # Those that limit concurrent requests.
@@ -267,7 +267,7 @@ def make_plan(rules: tuple[Rules, Rules], states: Sequence[RuleState]) -> Plan:
         of_key=of_key,
         counting=counting,
         counted=[(state.current, counter) for state, counter in counting],
-        amounts_of=getter_of([state.rule.metric for state, _ in counting]),
+        find_amounts=amounts_getter([state.rule.metric for state, _ in counting]),
         requests=[pair for pair in counting if pair[0].rule.metric == "requests"],
         tokens=[pair for pair in counting if pair[0].rule.metric == "tokens"],
         slots=[
@@ -277,9 +277,9 @@ def make_plan(rules: tuple[Rules, Rules], states: Sequence[RuleState]) -> Plan:
     )
 
 
-def getter_of(metrics: Sequence[str]) -> Callable[[Amounts], tuple[int, ...]]:
-    """Return what finds at once how much of each metric a call is."""
-    # With one name attrgetter() would return no tuple, so the first is there once more.
+def amounts_getter(metrics: Sequence[str]) -> Callable[[Amounts], tuple[int, ...]]:
+    """Return what finds at once how much of each metric a call is. Two more numbers follow them."""
+    # attrgetter() returns a tuple only for several names.
     found = attrgetter(*[FIELD_OF[metric] for metric in metrics], "requests", "requests")
     return found
 
