@@ -27,7 +27,8 @@ _FIELDS = (
     *("id", "workspace_id", "key_id", "created_at", "status", "charge_basis"),
     *("model", "requested_model", "fallback_from", "refusal", "counted_calls"),
     *("prompt_tokens", "completion_tokens", "hold_nusd", "charge_nusd", "pdf_pages"),
-    *("pdf_page_nusd", "input_pusd_per_token", "output_pusd_per_token", "total_us", "queued_us"),
+    *("pdf_page_nusd", "input_pusd_per_token", "output_pusd_per_token"),
+    *("total_us", "admit_us", "queued_us"),
 )
 
 
@@ -84,7 +85,9 @@ def read_calls(records: list[CallRecord], rules: RuleSet) -> list[PastCall]:
         is_refused = record.status == CallRecord.Status.REFUSED
         has_ended = not is_refused and record.status != CallRecord.Status.IN_PROGRESS
         used = _asked_by(record.refusal or {}) if is_refused else _used_by(record)
-        runs_us: int | None = max(record.total_us - record.queued_us, 0)
+        # A record's time is that of its admission; processors are left in, some ran before it.
+        before_us = record.admit_us + record.queued_us
+        runs_us: int | None = max(record.total_us - before_us, 0)
         if not has_ended:
             runs_us = 0 if is_refused else None
         calls.append(

@@ -75,7 +75,7 @@ class SpanMaker:
         receipt, served = record.receipt, record.served
         operation = names.operation_of(record.identity.endpoint)
         admitted_ns = int(record.at * NS_PER_S)
-        start_ns = admitted_ns - receipt.admit_us * NS_PER_US
+        start_ns = admitted_ns - (receipt.admit_us + receipt.queued_us) * NS_PER_US
         times = Times(start_ns, start_ns + receipt.total_us * NS_PER_US)
         yield self._span(
             f"{operation} {served.model}", SpanKind.SERVER, place, times, _outcome(record)

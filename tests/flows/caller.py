@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from typing import Any, Self
@@ -155,13 +155,14 @@ class Caller:
         self,
         prompt: str = "hello there",
         *,
-        raw: bytes | None = None,
+        raw: bytes | Iterable[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
         path: str = CHAT,
         method: str = "POST",
         **members: Any,
     ) -> LiveCall:
-        """Send a call. members: of the body, beside model and messages. raw: the body itself."""
+        """Send a call. members: of the body, beside model and messages. raw: the body itself, or
+        its chunks."""
         messages = [{"role": "user", "content": prompt}]
         body = {"model": self.model, "messages": messages} | members
         sent = {"content-type": "application/json", "authorization": f"Bearer {self.secret}"}

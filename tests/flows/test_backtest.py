@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -60,6 +63,25 @@ def test_tokens_that_calls_held_are_given_back_when_they_end(site: Site, caller:
     assert (beside.status, after.status) == (200, 200)
     assert refused_ids(answer) == [beside.call_id]
     assert (answer["calls"], answer["rules"][0]["refused"]) == (3, 1)
+
+
+def test_a_slow_upload_is_no_part_of_what_a_call_held(site: Site, caller: Caller) -> None:
+    body = {"model": caller.model, "messages": [{"role": "user", "content": "x"}], "max_tokens": 5}
+
+    def upload() -> Iterator[bytes]:
+        whole = json.dumps(body).encode()
+        yield whole[:20]
+        time.sleep(2)
+        yield whole[20:]
+
+    uploaded, after = caller.ask(raw=upload()), caller.ask(max_tokens=5)
+    site.records(caller, count=2)
+    one_slot = f"--key {caller.key_id} --metric concurrent_requests --maximum 1"
+
+    answer = backtest(site, caller, "--set", one_slot)
+
+    assert (uploaded.status, after.status) == (200, 200)
+    assert (answer["calls"], answer["queued"]) == (2, 0)
 
 
 def test_calls_beyond_the_slots_wait_as_they_would_have(site: Site, caller: Caller) -> None:

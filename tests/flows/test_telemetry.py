@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 
 from tests.flows.site import Site, running_site
+from tests.flows.test_limit_rules import limit
 from tests.support.otlp import Collector, attributes_of, running_collector
 from tests.support.ports import free_port
 from tests.support.servers import ROOT, environment
@@ -88,6 +90,27 @@ def test_a_call_is_a_trace_of_its_own(traced: Site, collector: Collector) -> Non
     assert said["tollhouse.key.id"] == caller.key_id
     assert said["tollhouse.charge_nusd"] == record["charge_nusd"]
     assert "error.type" not in said
+
+
+def test_the_time_in_a_queue_is_before_the_first_attempt(
+    traced: Site, collector: Collector
+) -> None:
+    caller = traced.caller()
+    limit(traced, caller, "--metric", "concurrent_requests", "--maximum", "1")
+    gate = f"traced-{caller.key_id}"
+    with caller.begin(f"script:tokens=3&gate={gate}", stream=True) as live:
+        traced.running(caller, count=1)
+        with caller.begin() as queued:
+            time.sleep(1)
+            traced.upstream.open_gate(gate)
+            live.answer()
+            answer = queued.answer()
+
+    root, attempt = collector.spans_of(answer.call_id, 2)
+    record = traced.record(answer.call_id)
+    waited_ns = (record["admit_us"] + record["queued_us"]) * 1_000
+    assert record["queued_us"] > 500_000
+    assert attempt.start_time_unix_nano - root.start_time_unix_nano == waited_ns
 
 
 def test_failures_and_refusals_are_errors(traced: Site, collector: Collector) -> None:

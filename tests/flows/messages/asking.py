@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ class Messenger(Caller):
         self,
         prompt: str = "hello there",
         *,
-        raw: bytes | None = None,
+        raw: bytes | Iterable[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
         path: str = MESSAGES,
         method: str = "POST",
