@@ -49,11 +49,15 @@ def read_boundary(content_type: bytes) -> bytes:
     found = _read_parameters(separator + rest)
     boundary = b"" if found is None else found.get("boundary", "").encode("latin-1")
     if _BOUNDARY.fullmatch(boundary) is None:
-        raise RequestError(
-            "The Content-Type must be multipart/form-data with a boundary of 1 to 70 characters.",
-            param="Content-Type",
-        )
+        raise no_boundary()
     return boundary
+
+
+def no_boundary() -> RequestError:
+    return RequestError(
+        "The Content-Type must be multipart/form-data with a boundary of 1 to 70 characters.",
+        param="Content-Type",
+    )
 
 
 def read_form(body: bytes, boundary: bytes) -> list[FormPart]:

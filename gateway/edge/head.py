@@ -12,6 +12,7 @@ from gateway.core.errors import (
     RequestError,
     UriTooLong,
 )
+from gateway.core.forms import no_boundary
 from gateway.core.octets import HASH_SIGN, PERCENT
 from gateway.edge.hosts import Hosts
 from gateway.edge.limits import (
@@ -37,24 +38,46 @@ PLAIN = frozenset(
 # Load balancers and monitoring ask for these by an address instead of a name, and most of all while
 # calls are refused.
 PROBE_TARGETS = frozenset((b"/healthz", b"/readyz", b"/metrics"))
+# Of a header that is too long, enough of its line to know a form by.
+LINE_START_BYTES = 100
+FORM_LINE = re.compile(rb"content-type:[ \t]*multipart/", re.IGNORECASE)
 BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def check_size(target: bytes, headers: Headers) -> None:
-    """Raise UriTooLong or HeadersTooLarge. Needless for a head that is short as a whole."""
+    """Raise UriTooLong, HeadersTooLarge, or RequestError for the boundary of a form that is too
+    long. Needless for a head that is short as a whole."""
     if len(headers) > MAX_HEADERS:
         raise HeadersTooLarge(f"The request has more than {MAX_HEADERS} headers.")
     if len(target) > MAX_REQUEST_LINE_BYTES:
         raise UriTooLong
     sizes = [len(name) + len(value) + AROUND_BYTES for name, value in headers]
-    if sum(sizes) > MAX_HEAD_BYTES:
-        raise head_too_large()
+    longest = b""
     if sizes and max(sizes) > MAX_HEADER_BYTES:
-        raise HeadersTooLarge(f"A header exceeds {MAX_HEADER_BYTES} bytes.")
+        name, value = headers[sizes.index(max(sizes))]
+        longest = b"%s: %s" % (name, value[:LINE_START_BYTES])
+    if sum(sizes) > MAX_HEAD_BYTES:
+        raise head_too_large(longest)
+    if longest:
+        raise as_boundary(longest) or HeadersTooLarge(f"A header exceeds {MAX_HEADER_BYTES} bytes.")
 
 
-def head_too_large() -> HeadersTooLarge:
-    return HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes in total.")
+def head_too_large(line: bytes) -> RequestError:
+    """line: how the line that is too long begins, or empty."""
+    fault = HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes in total.")
+    return as_boundary(line) or fault
+
+
+def as_boundary(line: bytes) -> RequestError | None:
+    """Return the fault of a line that is too long if it is a form's Content-Type: its boundary."""
+    return no_boundary() if FORM_LINE.match(line) else None
+
+
+def line_start(before: bytes, data: bytes) -> bytes:
+    """Return how the last line begins that `data` reaches, where `before` was that of what came
+    before it."""
+    begins = data.rfind(b"\n") + 1
+    return data[begins : begins + LINE_START_BYTES] if begins or not before else before
 
 
 def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> dict[bytes, bytes]:

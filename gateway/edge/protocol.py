@@ -31,7 +31,7 @@ from gateway.edge.connection_limits import NEVER, SETTLE_S
 from gateway.edge.early_error import LingeringClose, as_gateway_error
 from gateway.edge.error_protocol import BETWEEN, BODY, HEAD, ErrorProtocol
 from gateway.edge.half_close import probe
-from gateway.edge.head import PROBE_TARGETS, check_head, check_size, head_too_large
+from gateway.edge.head import PROBE_TARGETS, check_head, check_size, head_too_large, line_start
 from gateway.edge.limits import (
     MAX_FRAMING_BYTES,
     MAX_HEADER_BYTES,
@@ -63,6 +63,7 @@ class GuardedHttpProtocol(ErrorProtocol):
         self._timed_phase = BETWEEN
         self._chunk_bytes = 0
         self._head_bytes = 0
+        self._line = b""
         self._body_bytes = 0
         self._limit_bytes = UNLIMITED
         self._pieces = 0
@@ -137,7 +138,7 @@ class GuardedHttpProtocol(ErrorProtocol):
             if not self._discards_input:
                 self._refuse(as_gateway_error(error))
         if self._phase != BETWEEN and not self._discards_input:
-            self._wait_for_more()
+            self._wait_for_more(data)
 
     # What the parser says
 
@@ -267,12 +268,13 @@ class GuardedHttpProtocol(ErrorProtocol):
         self._idle[self] = now
         self.deadline = now + (self.timeout_keep_alive if is_over else self.limiter.limits.head_s)
 
-    def _wait_for_more(self) -> None:
+    def _wait_for_more(self, data: bytes) -> None:
         """A request has begun and not ended with what was received."""
         if self._phase == HEAD:
+            self._line = line_start(self._line, data)
             if self._head_bytes > MAX_UNFINISHED_HEAD_BYTES:
                 is_line = len(self.url) > MAX_REQUEST_LINE_BYTES
-                self._refuse(UriTooLong() if is_line else head_too_large())
+                self._refuse(UriTooLong() if is_line else head_too_large(self._line))
             elif self._timed_phase != HEAD:
                 self.deadline = self.loop.time() + self.limiter.limits.head_s
         elif self._timed_phase != BODY:
