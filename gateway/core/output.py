@@ -14,6 +14,9 @@ def count_chars(fields: Fields) -> int:
 
     The details of reasoning count once, and their signatures do not: no token is one.
     """
+    content = fields.get("content")
+    if isinstance(content, str) and len(fields) == 1 + ("role" in fields):
+        return len(content)  # as of most
     chars = 0
     for name, value in fields.items():
         if isinstance(value, str):

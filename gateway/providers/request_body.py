@@ -22,8 +22,8 @@ def write_body(fields: Mapping[str, bytes], changed: dict[str, bytes | None]) ->
     """
     parts: list[bytes] = []
     for name, said in {**fields, **changed}.items():
-        if said is not None and said != NULL and not _is_ours(name):
-            parts += (_write_name(name), said)
+        if said is not None and said != NULL and (written := _write_name(name)):
+            parts += (written, said)
     parts[0] = b"{" + parts[0][1:]
     parts.append(b"}")
     return b"".join(parts)  # once: a body may be long
@@ -33,11 +33,8 @@ def is_ours(name: str) -> bool:
     return name in OURS or name.startswith(OURS_PREFIX)
 
 
-# Without a frame of Python's own for the few names that most calls have.
-_is_ours = lru_cache(maxsize=1024)(is_ours)
-
-
 @lru_cache(maxsize=1024)
 def _write_name(name: str) -> bytes:
-    """Return `,"name":`. Most calls have the same few fields."""
-    return b"," + msgspec.json.encode(name) + b":"
+    """Return `,"name":`, or nothing for a field of the gateway's own. Most calls have the same few
+    fields."""
+    return b"" if is_ours(name) else b"," + msgspec.json.encode(name) + b":"

@@ -8,9 +8,8 @@ MAX_TOKENS_COUNTED = 2**31 - 1
 
 def read_count(value: object) -> int | None:
     """Return the count, None for what cannot be one."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if 0 <= value <= MAX_TOKENS_COUNTED else None
+    # No bool, which is an int to isinstance().
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS_COUNTED else None
 
 
 def read_whole(value: object) -> int | None:

@@ -238,7 +238,7 @@ def read_usage(raw: object) -> Usage | None:
         return searches.read_usage(raw, prompt, completion)
     of_prompt = raw.get("prompt_tokens_details")
     of_completion = raw.get("completion_tokens_details")
-    if not of_prompt and not of_completion:
+    if not _tells_any(of_prompt) and not _tells_any(of_completion):
         cached = _read_cached(raw)
         return Usage(prompt, completion, cached if cached < prompt else prompt)
     cached = _read_detail(of_prompt, "cached_tokens") or _read_cached(raw)
@@ -257,6 +257,11 @@ def read_usage(raw: object) -> Usage | None:
     cached = cached if cached < prompt else prompt
     thought = thought if thought < completion else completion
     return Usage(prompt, completion, cached, thought, others)
+
+
+def _tells_any(details: object) -> bool:
+    """False where all details are 0, as they are of most calls."""
+    return isinstance(details, dict) and any(details.values())
 
 
 def _read_cached(raw: JsonObject) -> int:
