@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain, filterfalse, islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Protocol
 
@@ -161,8 +161,11 @@ def ended_calls(
     others: dict[Row, list[Row]] = defaultdict(list)
     for group in groups:
         common = rows.common_of(group[0])
-        plain[common] += map(rows.plain_of, filter(is_plain, group))
-        others[common] += map(rows.own_of, filterfalse(is_plain, group))
+        rest = [record for record in group if not is_plain(record)]
+        others[common] += map(rows.own_of, rest)
+        if rest:
+            group = [record for record in group if is_plain(record)]
+        plain[common] += map(rows.plain_of, group)
     return plain, others
 
 
