@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gateway.config.database_url import database_file, read_database
+from gateway.config.database_url import database_file, describe_database, read_database
 from gateway.config.env import (
     read_bool,
     read_choice,
@@ -145,6 +145,8 @@ _MAKES_DATABASE = not {"migrate", "makemigrations"}.isdisjoint(sys.argv)
 _DATABASE = read_database(read_secret("DATABASE_URL"), HOME, may_make=_MAKES_DATABASE)
 DATABASES: dict[str, dict[str, Any]] = {"default": _DATABASE}
 DATABASE_FILE = database_file(_DATABASE)
+# What people call it.
+DATABASE_TITLE = describe_database(_DATABASE)
 # The connections to PostgreSQL that one server process may have.
 DATABASE_CONNECTIONS = read_int("TOLLHOUSE_DATABASE_CONNECTIONS", 16, least=10, most=1000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

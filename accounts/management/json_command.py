@@ -12,11 +12,11 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import Tags
 from django.core.exceptions import ImproperlyConfigured, ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import Error as DatabaseError
 
 from accounts.ledger import LedgerError
-from accounts.management.foreign_tables import check_file_is_ours
+from accounts.management.database_command import DatabaseCommand
 from accounts.management.limit_options import OPTION_NAMES
 
 ACTOR = "command"
@@ -51,7 +51,7 @@ _OPTIONS_OF_FIELDS = {
 Answer = dict[str, object]
 
 
-class JsonCommand(BaseCommand):
+class JsonCommand(DatabaseCommand):
     """A command that does one thing and answers one JSON object.
 
     With --json standard output holds that object and nothing else. A failure is one sentence
@@ -74,12 +74,11 @@ class JsonCommand(BaseCommand):
         self._typed = True
         super().run_from_argv(argv)
 
-    def execute(self, *arguments: Any, **options: Any) -> str | None:
+    def check_database(self, **options: Any) -> None:
         try:
-            check_file_is_ours()
+            super().check_database(**options)
         except CommandError as error:
             self._fail(str(error), as_json=options.get("json", False))
-        return super().execute(*arguments, **options)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Answer with one JSON object.")
@@ -159,7 +158,7 @@ def say_database_error(error: DatabaseError) -> str:
         )
     reason = str(error).strip().partition("\n")[0].rstrip(".")
     if _lacks_table(error):
-        name = file or settings.DATABASES["default"]["NAME"]
+        name = settings.DATABASE_TITLE
         return (
             f"The database {name} is empty, or not of this version of Tollhouse ({reason}). Run "
             "`manage.py prepare`, after a backup, or set DATABASE_URL to another database."

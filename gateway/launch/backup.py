@@ -21,6 +21,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from accounts.management.newer_database import OUR_APPS
 from gateway import __version__
 from gateway.file_storage.open_store import open_store
 from gateway.launch import database_copies, preflight
@@ -128,7 +129,7 @@ def _link_files(source: Path, target: Path) -> None:
 def our_migrations() -> list[str]:
     """Return the migrations of ours that the database has had."""
     applied = MigrationRecorder(connection).applied_migrations()
-    return sorted(f"{app}.{name}" for app, name in applied if app in preflight.OUR_APPS)
+    return sorted(f"{app}.{name}" for app, name in applied if app in OUR_APPS)
 
 
 def fingerprint(secret: str) -> str:

@@ -23,6 +23,7 @@ from accounts.management.foreign_tables import (
     our_tables,
     say_foreign_tables,
 )
+from accounts.management.newer_database import find_unknown_migrations, say_newer
 from gateway.config.database_url import FILE_NAME, describe_database
 from gateway.config.home import note_use, signs_of_use
 from gateway.database.lock import PREPARING, locked
@@ -34,7 +35,6 @@ _TABLES_OF_EXTENSIONS = """
 SELECT relname FROM pg_class JOIN pg_depend ON pg_depend.objid = pg_class.oid
 WHERE pg_depend.classid = 'pg_class'::regclass AND pg_depend.deptype = 'e'
 """
-OUR_APPS = ("accounts", "keys", "gateway", "dashboard")
 
 
 def check_home(home: Path) -> None:
@@ -206,16 +206,8 @@ def check_database() -> bool:
         ) from None
     except DatabaseError as error:
         raise _unreadable(error) from None
-    unknown = sorted(
-        f"{app}.{name}"
-        for app, name in executor.loader.applied_migrations
-        if app in OUR_APPS and (app, name) not in executor.loader.disk_migrations
-    )
-    if unknown:
-        raise CannotStart(
-            f"The database {_name()} is newer than this version of Tollhouse, which does not "
-            f"know {unknown[-1]}: start the version that last used it, or restore a backup."
-        )
+    if unknown := find_unknown_migrations(executor.loader.applied_migrations):
+        raise CannotStart(say_newer(_name(), unknown))
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 

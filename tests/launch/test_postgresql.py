@@ -103,7 +103,7 @@ def test_commands_say_that_a_database_is_empty(
     done = run_manage(tmp_path / "home", command, env=env)
 
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert f"The database {name} is empty" in done.stderr
+    assert f"The database {name} ({postgresql.folder}) is empty" in done.stderr
     assert "manage.py prepare" in done.stderr
 
 

@@ -11,6 +11,7 @@ from django.db.migrations import Migration
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
 
+from accounts.management.newer_database import check_is_not_newer
 from gateway.launch.failure import CannotStart
 from gateway.launch.preflight import check_is_not_of_others
 
@@ -47,6 +48,7 @@ class Command(django_migrate.Command):
     def execute(self, *arguments: Any, **options: Any) -> str | None:
         try:
             check_is_not_of_others()
+            check_is_not_newer()
         except CannotStart as error:
             raise CommandError(str(error)) from None
         return super().execute(*arguments, **options)

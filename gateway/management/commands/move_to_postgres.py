@@ -29,6 +29,7 @@ class Command(JsonCommand):
         " DATABASE_URL, and verify the ledger in both. All or nothing. Stop the server first."
     )
     requires_system_checks = ()  # of which one needs a database
+    needs_known_database = False
 
     def answer(self, **options: object) -> Answer:
         if settings.DATABASE_FILE is not None:

@@ -16,6 +16,7 @@ from gateway.management.commands.up import NEW_DATABASE
 class Command(JsonCommand):
     help = "Migrate and seed this installation, as `up` does before it starts anything."
     requires_system_checks = ()  # run() makes them, and says less
+    needs_known_database = False
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

@@ -7,10 +7,10 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 
 from django.core.checks import Tags
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import DatabaseError
 
-from accounts.management.foreign_tables import check_file_is_ours
+from accounts.management.database_command import DatabaseCommand
 from accounts.management.json_command import say_database_error
 from gateway.core.json_types import JsonObject
 from gateway.core.money import format_usd
@@ -20,7 +20,7 @@ from gateway.services.proving import Finding, Proof, prove, record_proof
 from gateway.services.upstream_usage import read_upstream_usage
 
 
-class Command(BaseCommand):
+class Command(DatabaseCommand):
     help = "Verify the ledger against all records. Read-only. Exits 1 if it does not add up."
     requires_system_checks = (Tags.security,)
 
@@ -38,7 +38,6 @@ class Command(BaseCommand):
     def handle(
         self, *, json: bool, upstream_usage: str | None, record: bool, **options: object
     ) -> None:
-        check_file_is_ours()
         proof = _prove(upstream_usage)
         if record:
             record_proof(proof)

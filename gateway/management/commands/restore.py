@@ -16,6 +16,7 @@ from gateway.launch.restore import restore
 class Command(JsonCommand):
     help = "Restore a backup and verify its ledger. Exits 1 if it does not add up."
     requires_system_checks = ()
+    needs_known_database = False
     _holds = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
