@@ -18,6 +18,7 @@ from django.db import Error as DatabaseError
 from accounts.ledger import LedgerError
 from accounts.management.database_command import DatabaseCommand
 from accounts.management.limit_options import OPTION_NAMES
+from gateway.core.postgresql_tls import explain_tls_failure
 
 ACTOR = "command"
 
@@ -163,6 +164,10 @@ def say_database_error(error: DatabaseError) -> str:
             f"The database {name} is empty, or not of this version of Tollhouse ({reason}). Run "
             "`manage.py prepare`, after a backup, or set DATABASE_URL to another database."
         )
+    if file is None and (
+        explained := explain_tls_failure(str(error), settings.DATABASES["default"])
+    ):
+        return explained
     return f"The database is not available: {reason}."
 
 

@@ -31,6 +31,11 @@ _WRONG = (
     f"{VARIABLE} is not a database's URL. Use postgresql://user:password@host:5432/database, with "
     "special characters percent-encoded, or sqlite:////path/to/file."
 )
+_UNKNOWN = (
+    f"{VARIABLE} has an unknown parameter after the ?. Use "
+    "postgresql://user:password@host:5432/database?sslmode=verify-full and other parameters of "
+    "libpq, with special characters of the password percent-encoded."
+)
 _PARTS = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
 # What psycopg is told, unless the URL says otherwise. A server that vanished without a word is
 # noticed by TCP within half a minute.
@@ -156,8 +161,10 @@ def _postgresql(url: str) -> Database:
 
     try:
         given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
-    except (ProgrammingError, UnicodeError):
-        raise SettingError(_WRONG) from None  # the message may quote the password
+    except (ProgrammingError, UnicodeError) as error:
+        # The message may quote the password, of which "?" can begin parameters.
+        unknown = str(error).startswith("invalid URI query parameter")
+        raise SettingError(_UNKNOWN if unknown else _WRONG) from None
     parts = {setting: given.pop(name, "") for name, setting in _PARTS.items()}
     if not parts["NAME"]:
         raise SettingError(

@@ -10,6 +10,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -29,8 +30,10 @@ _ALIVE = (
 )
 LOCK_S = 20
 NO_RIGHT = "42501"  # PostgreSQL's code
-# The password is in the environment; programs wait for locks as long as it takes.
-NOT_TOLD = {"password", "options", "client_encoding"}
+KEY_PASSWORD = "sslpassword"  # noqa: S105 (the parameter's name)
+# Everybody on the host can see the arguments of a program, so passwords are not among them.
+# Programs wait for locks as long as it takes.
+NOT_TOLD = {"password", KEY_PASSWORD, "options", "client_encoding"}
 SHOWN_CHARS = 400
 
 
@@ -196,14 +199,28 @@ def run_tool(program: str, *arguments: str) -> None:
     if path is None:
         raise CannotStart(f"{program} is not installed. Install PostgreSQL's client programs.")
     database = connection.get_connection_params()
-    place = [f"--dbname={_address(database)}"]
     env = dict(os.environ)
     if database.get("password"):
         env[LIBPQ_PASSWORD] = str(database["password"])
-    command = [path, *place, "--no-password", *arguments]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)  # noqa: S603
+    with _place(database, env) as place:
+        command = [path, f"--dbname={place}", "--no-password", *arguments]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise CannotStart(f"{program} failed: {done.stderr.strip()[-SHOWN_CHARS:]}")
+
+
+@contextmanager
+def _place(database: Mapping[str, object], env: dict[str, str]) -> Iterator[str]:
+    """Give what a program is told of where the database is. The password of our key has no
+    variable of libpq's: it is in a file for as long as the block lasts."""
+    if not database.get(KEY_PASSWORD):
+        yield _address(database)
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="tollhouse-") as file:  # mode 0600
+        file.write(f"[tollhouse]\n{KEY_PASSWORD}={database[KEY_PASSWORD]}\n")
+        file.flush()
+        env["PGSERVICEFILE"] = file.name
+        yield f"{_address(database)} service=tollhouse"
 
 
 def _address(database: Mapping[str, object]) -> str:

@@ -26,6 +26,7 @@ from accounts.management.foreign_tables import (
 from accounts.management.newer_database import find_unknown_migrations, say_newer
 from gateway.config.database_url import FILE_NAME, describe_database
 from gateway.config.home import note_use, signs_of_use
+from gateway.core.postgresql_tls import explain_tls_failure
 from gateway.database.lock import PREPARING, locked
 from gateway.launch.failure import CannotStart
 from gateway.launch.programs import BACKLOG
@@ -259,6 +260,8 @@ def _unreadable(error: DatabaseError) -> CannotStart:
     reason = str(error).strip().partition("\n")[0].rstrip(".")
     if settings.DATABASE_FILE is not None:
         return CannotStart(f"The database {_name()} cannot be read: {reason}.")
+    if explained := explain_tls_failure(str(error), settings.DATABASES["default"]):
+        return CannotStart(explained)
     return CannotStart(
         f"The database {_name()} cannot be read: {reason}. Check that the server runs, that the "
         "database exists, and that DATABASE_URL has its address, user and password."

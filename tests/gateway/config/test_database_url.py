@@ -82,6 +82,11 @@ def test_what_is_no_url_is_refused_without_quoting_it(url: str) -> None:
     assert "postgresql://user:password@host:5432/database" in str(refused.value)
 
 
+def test_a_parameter_that_is_unknown_is_told_from_a_url_that_is_none() -> None:
+    with pytest.raises(SettingError, match="has an unknown parameter"):
+        read_database(f"{SERVER}?sslrootcrt=/ca.pem", HOME, may_make=False)
+
+
 def test_requests_of_a_server_share_connections_and_a_call_has_one_of_its_own() -> None:
     database = read_database(SERVER, HOME, may_make=False)
     use_for_serving(database, connections=16)
