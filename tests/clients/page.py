@@ -15,7 +15,7 @@ from gateway.endpoints.chat_completions.write import (
     TWICE,
     place_usage,
 )
-from tests.clients import snippets
+from tests.clients import by_hand, snippets
 from tests.clients.matrix import CELLS, CLIENTS, PROFILES, Client
 from tests.support.servers import ROOT
 
@@ -57,6 +57,13 @@ CONNECT = """
 
 The base URL and a key are on the start page, and in `var/quickstart.json` after `make up`.
 """
+BY_HAND = """
+## More clients
+
+These were tried by hand, with these versions: chat, streams, errors, and what the last column says.
+Most are not part of the test runs.
+
+"""
 PLACES = {
     NOWHERE: "none",
     ON_FINISH: "on the finish chunk",
@@ -81,6 +88,9 @@ def render() -> str:
         *(OTHERS, "\n".join(in_profiles(clients)), "\n"),
         CONNECT,
         *chain.from_iterable(map(connecting, snippets.ALL)),
+        *(BY_HAND, "\n".join(tried_by_hand()), "\n"),
+        *chain.from_iterable(connecting(client.snippet) for client in by_hand.ALL),
+        by_hand.NOTES,
     ]
     return "".join(parts)
 
@@ -100,6 +110,13 @@ def in_profiles(clients: list[Client]) -> Iterator[str]:
             cells.append(f"partly <sup>{len(notes)}</sup>" if note else "✓")
         yield line_of([client.title, *cells])
     yield from ("", *notes)
+
+
+def tried_by_hand() -> Iterator[str]:
+    yield line_of(["Client", "Version", "Also tried"])
+    yield "|---|---|---|"
+    for client in by_hand.ALL:
+        yield line_of([client.snippet.title, client.versions, client.what])
 
 
 def row_of(client: Client, notes: list[str]) -> str:

@@ -64,6 +64,11 @@ def test_the_provider_of_anthropics_format_reads_answers_and_streams(reports: Re
         assert (seen["usage"]["inputTokens"], seen["usage"]["outputTokens"]) == (1, 7)
 
 
+@pytest.mark.parametrize("case", ["schema", "schema streamed"])
+def test_the_provider_of_anthropics_format_reads_objects(reports: Report, case: str) -> None:
+    assert reports[f"anthropic: {case}"] == {"place": "tok0", "kind": "short"}
+
+
 def test_the_simulated_model_answers(report: Report) -> None:
     seen = report["simulated"]
 

@@ -45,6 +45,18 @@ class Chat(msgspec.Struct):
         return not (isinstance(self.tool_choice, str) and self.tool_choice == "none")
 
     @property
+    def forced_tool(self) -> dict[str, Any] | None:
+        """Return the function that the model has to call, None where it has a choice."""
+        choice = self.tool_choice
+        functions = [tool["function"] for tool in self.tools or () if "function" in tool]
+        if choice in ("required", "any"):
+            return functions[0] if functions else None
+        if not isinstance(choice, dict):
+            return None
+        wanted = choice.get("function", {}).get("name")
+        return next((each for each in functions if each["name"] == wanted), None)
+
+    @property
     def tool_turns(self) -> int:
         """Return how many times the model has got results of tools since the user spoke."""
         turns, role = 0, ""

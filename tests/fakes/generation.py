@@ -12,7 +12,7 @@ import msgspec
 
 from tests.fakes.asked import Chat, Request
 from tests.fakes.counting import tokens_of
-from tests.fakes.schema_answer import json_answer
+from tests.fakes.schema_answer import fitting_value, json_answer
 from tests.fakes.script import Script
 from tests.support.texts import TEXTS
 
@@ -56,6 +56,11 @@ class Generation:
             yield from self._tool_steps()
             self.finish = "tool_calls"
             return
+        forced = chat.forced_tool
+        if forced is not None and script == Script():
+            yield from self._forced_steps(forced)
+            self.finish = "tool_calls"
+            return
         answer = json_answer(chat.response_format)
         if script.echo:
             yield Step("content", self._echo())
@@ -87,6 +92,13 @@ class Generation:
         for i in range(self._script.tools):
             yield Step("tool", names[i % len(names)], i)
             yield from (Step("args", piece, i) for piece in _pieces(self._script.args))
+
+    def _forced_steps(self, tool: dict[str, Any]) -> Iterator[Step]:
+        """The call that tool_choice asks for, with arguments that fit the schema."""
+        schema = tool.get("parameters") or {}
+        yield Step("tool", tool["name"])
+        arguments = msgspec.json.encode(fitting_value(schema, schema)).decode()
+        yield from (Step("args", piece) for piece in _pieces(arguments))
 
     def _echo(self) -> str:
         request = self._request

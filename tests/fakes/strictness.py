@@ -42,6 +42,8 @@ class Rules:
     one_choice: bool = False
     takes_developer: bool = True
     takes_names: bool = True
+    # An empty list in the place of a message's content.
+    takes_no_parts: bool = True
     # In messages.
     refuses_fields: frozenset[str] = frozenset()
     tool_choices: frozenset[str] = frozenset({"none", "auto", "required", "function"})
@@ -61,11 +63,13 @@ RULES = {
     "openai": Rules(
         refuses=frozenset({"max_tokens"}),
         refuses_fields=_REASONING,
+        takes_no_parts=False,
         tool_choices=_OPENAI_CHOICES,
     ),
     "azure": Rules(
         refuses=frozenset({"max_tokens"}),
         refuses_fields=_REASONING,
+        takes_no_parts=False,
         tool_choices=_OPENAI_CHOICES,
     ),
     "together": Rules(refuses=_NO_COMPLETION, takes_developer=False),
@@ -207,6 +211,8 @@ def _refuse_messages(messages: list[dict[str, Any]], rules: Rules) -> None:
     for message in messages:
         if message.get("role") == "developer" and not rules.takes_developer:
             raise Refused("Unknown role: 'developer'.")
+        if message.get("content") == [] and not rules.takes_no_parts:
+            raise Refused("Invalid 'messages.content': empty array.")
         unknown = message.keys() & rules.refuses_fields
         if "name" in message and not rules.takes_names:
             unknown |= {"name"}

@@ -178,6 +178,8 @@ MESSAGES: list[tuple[Any, str]] = [
     ({"role": "system", "content": [{"type": "image_url", "image_url": "x"}]}, "….type"),
     ({"role": "assistant"}, ".content"),
     ({"role": "assistant", "content": None, "tool_calls": []}, ".content"),
+    ({"role": "assistant", "content": []}, ".content"),
+    ({"role": "assistant", "content": [], "tool_calls": []}, ".content"),
     ({"role": "assistant", "content": 7}, ".content"),
     ({"role": "assistant", "tool_calls": [{}]}, ".tool_calls[0].type"),
     ({"role": "assistant", "tool_calls": [call(id="")]}, ".tool_calls[0].id"),

@@ -51,16 +51,36 @@ class Pricing(Struct, kw_only=True):
     ) = UNSET
 
 
+class Capabilities(Struct, kw_only=True):
+    """What Mistral's SDKs ask of a model: https://docs.mistral.ai/api/endpoint/models"""
+
+    completion_chat: bool
+    function_calling: bool
+    vision: bool
+    audio: bool
+    audio_transcription: bool
+    audio_speech: bool
+    moderation: bool
+
+
 class Model(Struct, kw_only=True):
     id: str
     object: Literal["model"]
+    type: Annotated[Literal["base"], Meta(description="As in Mistral's API.")]
     created: int
     owned_by: str
     display_name: str
     description: str
     context_length: int | None
+    max_context_length: (
+        Annotated[int, Meta(description="context_length, as in Mistral's API. Absent if unknown.")]
+        | UnsetType
+    ) = UNSET
     max_output_tokens: int
     pricing: Pricing
+    capabilities: Annotated[
+        Capabilities, Meta(description="The same as supported_features, as in Mistral's API.")
+    ]
     supportsVision: bool  # noqa: N815 (a product's own spelling)
     supportsPdf: bool  # noqa: N815
     supportsTools: bool  # noqa: N815
@@ -83,13 +103,16 @@ def write_model(model: ModelRecord) -> Model:
     return Model(
         id=model.name,
         object="model",
+        type="base",
         created=model.created,
         owned_by=model.owned_by or "tollhouse",
         display_name=model.display_name,
         description=model.description,
         context_length=model.context_tokens,
+        max_context_length=UNSET if model.context_tokens is None else model.context_tokens,
         max_output_tokens=model.max_output_tokens,
         pricing=write_pricing(model.price),
+        capabilities=write_capabilities(model),
         supportsVision=model.can("vision"),
         supportsPdf=model.can("pdf"),
         supportsTools=model.can("tools"),
@@ -97,6 +120,19 @@ def write_model(model: ModelRecord) -> Model:
         supported_features=write_features(model),
         datacenter_locations=sorted({t.location for t in model.targets if t.location}),
         is_local=bool(model.targets) and all(t.is_local for t in model.targets),
+    )
+
+
+def write_capabilities(model: ModelRecord) -> Capabilities:
+    is_chat = model.operation in ("", "chat")
+    return Capabilities(
+        completion_chat=is_chat,
+        function_calling=is_chat and model.can("tools"),
+        vision=is_chat and model.can("vision"),
+        audio=is_chat and model.can("audio"),
+        audio_transcription=model.operation == "transcriptions",
+        audio_speech=model.operation == "speech",
+        moderation=model.operation == "moderations",
     )
 
 

@@ -29,6 +29,7 @@ from gateway.media.sounds import check_sound
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5
 MAX_STORED = 20
+_read_objects = msgspec.json.Decoder(list[dict[str, msgspec.Raw]]).decode
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +102,14 @@ def respell(messages: bytes, blocks: Blocks) -> bytes:
         content = decoded[row]["content"]
         content[column] = _merge(content[column], block)
     return msgspec.json.encode(decoded)
+
+
+def clear_contents(messages: bytes, rows: Sequence[int]) -> bytes:
+    """Return the messages, raw JSON, with null as the content of these."""
+    raws = _read_objects(messages)
+    for row in rows:
+        raws[row]["content"] = msgspec.Raw(b"null")
+    return msgspec.json.encode(raws)
 
 
 def _merge(block: JsonObject, normal: JsonObject) -> JsonObject:

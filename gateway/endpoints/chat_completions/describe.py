@@ -99,7 +99,7 @@ def complete(rules: Rules, schemas: Schemas) -> None:
     schemas["AssistantMessage"]["allOf"] = [
         {
             "anyOf": [
-                given("content", {"type": ["string", "array"]}),
+                given("content", {"type": ["string", "array"], "minItems": 1}),
                 given("tool_calls", {"type": "array", "minItems": 1}),
                 given("function_call", AN_OBJECT),
                 given("refusal", SOME_TEXT),

@@ -25,7 +25,13 @@ from gateway.core.token_bounds import (
     least_tokens,
 )
 from gateway.endpoints.chat_completions import cache_marks, guided_decoding, schema, tool_files
-from gateway.endpoints.chat_completions.content_parts import NO_BLOCKS, Blocks, read_blocks, respell
+from gateway.endpoints.chat_completions.content_parts import (
+    NO_BLOCKS,
+    Blocks,
+    clear_contents,
+    read_blocks,
+    respell,
+)
 from gateway.endpoints.chat_completions.request_rules import check_rules
 from gateway.endpoints.chat_completions.requested_steps import read_processors
 from gateway.endpoints.chat_completions.response_format import read_format
@@ -80,6 +86,7 @@ def read_call(
     if bound_tokens is None:
         if tool_files.are_in(request.messages):
             return tool_files.read_moved(body, raws, lambda b: read_call(b, head, profile, rules))
+        _clear_contents(request, fields)
         message_fields = _check_assistant_messages(request)
         blocks = _read_blocks(request, fields, rules)
         bound_tokens = bound_messages(request.messages) + blocks.bound_tokens
@@ -225,6 +232,17 @@ def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> t
     if isinstance(tool, schema.CustomTool | schema.NamedCustomTool):
         return "custom", tool.custom.name
     return "function", tool.function.name
+
+
+def _clear_contents(request: ChatCompletionRequest, fields: dict[str, bytes]) -> None:
+    """Make empty lists of contents null, as providers take it where a message has none."""
+    rows = []
+    for row, message in enumerate(request.messages):
+        if isinstance(message, schema.AssistantMessage) and message.content == []:
+            message.content = None
+            rows.append(row)
+    if rows:
+        fields["messages"] = clear_contents(fields["messages"], rows)
 
 
 def _check_assistant_messages(request: ChatCompletionRequest) -> frozenset[str]:

@@ -135,7 +135,9 @@ ToolCall = FunctionToolCall | CustomToolCall
 
 
 class AssistantMessage(Struct, tag_field="role", tag="assistant", kw_only=True):
-    content: str | Annotated[list[TextPart | RefusalPart], Meta(min_length=1)] | None = None
+    # An empty list is no content: LangChain.js and Pydantic AI's model for Mistral send it beside
+    # calls of tools.
+    content: str | list[TextPart | RefusalPart] | None = None
     tool_calls: Annotated[list[ToolCall], Meta(max_length=1000)] | None = None
     function_call: FunctionCall | None = None
     reasoning: str | None = None

@@ -171,13 +171,16 @@ class MessageStreamWriter(MessageWriter):
         The last but one event has the counts in any case."""
         self.is_open = True
         form = self._form
+        counts = write_counts(self._so_far or estimate(self._prompt_tokens_bound))
+        # LangChain.js adds up what both events have; Anthropic counts one token here.
+        counts.output_tokens = 0
         message = AnthropicMessage(
             id=form.answer_id,
             model=form.model,
             content=[],
             stop_reason=None,
             stop_sequence=None,
-            usage=write_counts(self._so_far or estimate(self._prompt_tokens_bound)),
+            usage=counts,
             episode_id=form.episode_id or UNSET,
         )
         return write_event(MessageStart(message))

@@ -94,9 +94,13 @@ class DurationUsage(Struct, tag_field="type", tag="duration"):
 
 
 class TranscriptionResponse(Struct, kw_only=True):
-    """What else the provider says stands beside: segments, words, language, logprobs."""
+    """What else the provider says stands beside: segments, words, logprobs."""
 
     text: str
+    model: str
+    language: Annotated[
+        str | None, Meta(description="As the provider reports it. null: it reports none.")
+    ]
     duration: float | UnsetType = UNSET
     usage: TokenUsage | DurationUsage
     credits_used: float

@@ -45,7 +45,10 @@ class TranscriptWriter:
         ms = receipt.usage.others.get("second", 0)
         if self._kind == "verbose_json" and ms:
             theirs.setdefault("duration", write_seconds(ms))
+        # Mistral's SDK does not read a transcript without either.
+        theirs.setdefault("language", None)
         ours: JsonObject = {
+            "model": form.model,
             "usage": write_usage(receipt),
             "credits_used": form.credits(receipt),
             **({"episode_id": form.episode_id} if form.episode_id else {}),

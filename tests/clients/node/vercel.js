@@ -127,5 +127,7 @@ for (const [provider, make] of Object.entries(providers)) {
   for (const [name, work] of Object.entries(casesOf(make))) all[`${provider}: ${name}`] = work;
 }
 const anthropic = casesOf((apiKey) => createAnthropic({ baseURL, apiKey }));
-for (const name of ["buffered", "streamed"]) all[`anthropic: ${name}`] = anthropic[name];
+// For models that it does not know it asks for objects with a tool that has to be called.
+for (const name of ["buffered", "streamed", "schema", "schema streamed"])
+  all[`anthropic: ${name}`] = anthropic[name];
 await report(all);

@@ -18,10 +18,21 @@ def read_chat(body: dict[str, Any]) -> Chat:
         messages=messages,
         stream=body.get("stream"),
         max_tokens=body["max_tokens"],
-        tools=[{"function": {"name": tool["name"]}} for tool in body.get("tools") or ()] or None,
-        tool_choice=(body.get("tool_choice") or {}).get("type"),
+        tools=[_read_tool(tool) for tool in body.get("tools") or ()] or None,
+        tool_choice=_read_choice(body.get("tool_choice") or {}),
         response_format=wanted and {"type": "json_schema", "json_schema": wanted},
     )
+
+
+def _read_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    return {"function": {"name": tool["name"], "parameters": tool.get("input_schema", {})}}
+
+
+def _read_choice(choice: dict[str, Any]) -> Any:
+    """Return which tool is to be called, in OpenAI's words."""
+    if choice.get("type") == "tool":
+        return {"type": "function", "function": {"name": choice["name"]}}
+    return choice.get("type")
 
 
 def _read_message(message: dict[str, Any]) -> list[Message]:

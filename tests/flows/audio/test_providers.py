@@ -66,7 +66,7 @@ def test_mistral_is_sent_its_own_form(site: Site, mistral: Caller) -> None:
 
     assert (answer.status, answer.json["text"]) == (200, SAID), answer.body
     assert dropped(answer) == {"prompt"}
-    assert "model" not in answer.json
+    assert answer.json["model"] == mistral.model
     usage = answer.json["usage"]
     assert (usage["type"], usage["input_tokens"], usage["output_tokens"]) == ("tokens", 25, 3)
     record = site.record(answer.call_id)

@@ -10,6 +10,7 @@ import pytest
 from gateway.providers import catalogue
 from tests.flows.caller import Answer, Caller
 from tests.flows.look_alikes.conftest import KINDS, LookAlikes
+from tests.flows.site import Site
 
 EVERYTHING: dict[str, Any] = {
     "temperature": 0.5,
@@ -95,6 +96,27 @@ def test_messages_are_taken_from_everyone(look_alikes: LookAlikes, kind: str) ->
     assert ("reasoning" in lost) == is_lost
     assert (facts.reasoning_field in third) == bool(facts.reasoning_field)
     assert third["content"] == ("<think>Hm.</think>Yes." if facts.thinks_in_content else "Yes.")
+
+
+@pytest.mark.parametrize("kind", [None, *KINDS])
+def test_an_empty_list_beside_calls_of_tools_is_no_content(
+    site: Site, look_alikes: LookAlikes, kind: str | None
+) -> None:
+    """As LangChain.js and Pydantic AI's model for Mistral send it, and OpenAI refuses it."""
+    function = {"name": "look_up", "arguments": '{"n": 1.50}'}
+    calls = [{"id": "a1B2c3D4e", "type": "function", "function": function}]
+    asked = [
+        {"role": "user", "content": "Well?"},
+        {"role": "assistant", "content": [], "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "a1B2c3D4e", "content": "Rain"},
+    ]
+    caller = site.caller() if kind is None else look_alikes.caller(kind)
+
+    answer = caller.ask(messages=[*asked, {"role": "assistant", "content": "Rain."}, ECHO])
+
+    given = sent(answer)["messages"][1]
+    assert given.get("content") in (None, "")
+    assert given["tool_calls"] == calls
 
 
 @pytest.mark.parametrize("kind", KINDS)

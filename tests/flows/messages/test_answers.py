@@ -90,6 +90,16 @@ def test_usage_is_in_anthropics_meaning(
     assert usage["cost"] == record["charge_nusd"] / 10**9
 
 
+def test_the_first_and_the_last_counts_of_a_stream_add_up(claude: Messenger) -> None:
+    """LangChain.js takes the prompt from the first, and the sum of both as what was generated."""
+    prompt = "script:tokens=4&cached=300"
+    first, *_, last, _ = events_of(claude.stream(prompt, system="word " * 999))
+
+    counts = first["message"]["usage"]
+    assert (counts["input_tokens"], counts["cache_read_input_tokens"]) == (700, 300)
+    assert counts["output_tokens"] + last["usage"]["output_tokens"] == 4
+
+
 @BOTH
 def test_usage_says_for_how_long_the_cache_keeps_what_was_written(
     claude: Messenger, stream: bool
