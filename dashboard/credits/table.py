@@ -80,7 +80,7 @@ def no_usage(workspace: Workspace) -> Empty:
     )
 
 
-def no_entries(workspace: Workspace, *, may_grant: bool) -> Empty:
+def no_entries(*, may_grant: bool) -> Empty:
     if not may_grant:
         text = "No entries yet. An operator can grant credit."
         return Empty(icon="wallet", title="No entries", text=text)
@@ -88,7 +88,4 @@ def no_entries(workspace: Workspace, *, may_grant: bool) -> Empty:
         icon="wallet",
         title="No entries",
         text="Grant credit to this workspace. Calls to paid models are refused until then.",
-        href=page_address(workspace, "credits-grant"),
-        action="Grant credit",
-        opens_dialog=True,
     )

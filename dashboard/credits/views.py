@@ -159,7 +159,7 @@ def _days(
     sees_calls = may(request.user, Action.VIEW_USAGE, workspace)
     table = day_table(
         day_groups(workspace, page, sees_calls=sees_calls),
-        empty=no_entries(workspace, may_grant=may_grant),
+        empty=no_entries(may_grant=may_grant),
         pager=ledger_pager(
             f"{len(page.lines)} lines on this page, newest first",
             here=request.path,
@@ -191,7 +191,7 @@ def _entries(
     labels = key_labels(workspace.id, [usage_of[1]] if usage_of else [])
     table = entry_table(
         entry_rows(workspace, page),
-        empty=no_usage(workspace) if usage_of else no_entries(workspace, may_grant=may_grant),
+        empty=no_usage(workspace) if usage_of else no_entries(may_grant=may_grant),
         pager=ledger_pager(
             f"{len(page.entries)} entries on this page, newest first",
             here=request.path,

@@ -82,6 +82,4 @@ def _empty(workspace: Workspace, purpose: str, *, may_manage: bool) -> Empty:
         icon="files",
         title="No files",
         text=text,
-        href=page_address(workspace, "file-upload"),
-        action="Upload file",
     )

@@ -67,7 +67,4 @@ def _empty(filters: KeyFilters, workspace: Workspace, *, may_make: bool) -> Empt
         title="No active keys",
         text="A key lets a program call models on this workspace’s credits. You choose its models,"  # noqa: RUF001
         " allowed IPs and expiry.",
-        href=page_address(workspace, "key-create"),
-        action="Create key",
-        opens_dialog=True,
     )

@@ -58,7 +58,7 @@ def limit_table(place: Place, person: User, query: str) -> Table[LimitRow]:
     return _LAYOUT.fill(
         rows,
         without=() if manages else ("actions",),
-        empty=_empty(place, query, manages=manages),
+        empty=_empty(place, query),
         note=more if len(rules) > SHOWN else "",
     )
 
@@ -97,7 +97,7 @@ def _row(rule: LimitRule, place: Place, person: User, *, manages: bool) -> Limit
     )
 
 
-def _empty(place: Place, query: str, *, manages: bool) -> Empty:
+def _empty(place: Place, query: str) -> Empty:
     if query:
         return Empty(icon="search-x", title="No matching limits", text="Try a shorter search.")
     if place.workspace is None:
@@ -108,7 +108,4 @@ def _empty(place: Place, query: str, *, manages: bool) -> Empty:
         icon="gauge",
         title="No limits are set",
         text=text,
-        href=place.address("create") if manages else "",
-        action="Add limit" if manages else "",
-        opens_dialog=True,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from accounts.models import Workspace
-from dashboard.http.page_urls import page_address
 from dashboard.members.rows import MemberRow, MemberRows
 from dashboard.ui.tables import Column, Empty, Layout, Shown, Table
 
@@ -26,28 +24,23 @@ _LAYOUT = Layout[MemberRow](
 )
 
 
-def member_table(
-    found: MemberRows, query: str, workspace: Workspace, *, given: frozenset[str]
-) -> Table[MemberRow]:
+def member_table(found: MemberRows, query: str, *, given: frozenset[str]) -> Table[MemberRow]:
     """given: the roles that the person who looks may give."""
     more = f"{found.more:,} more members. Search by name or email to find them."
     return _LAYOUT.fill(
         found.rows,
         without=() if found.shows_use else _USE,
-        empty=_empty(query, workspace),
+        empty=_empty(query),
         note=more if found.more else "",
         values={"given": given},
     )
 
 
-def _empty(query: str, workspace: Workspace) -> Empty:
+def _empty(query: str) -> Empty:
     if query:
         return Empty(icon="search-x", title="No matching members", text="Try a shorter search.")
     return Empty(
         icon="users",
         title="No members yet",
         text="Only operators can see this workspace. Invite its owner first.",
-        href=page_address(workspace, "member-invite"),
-        action="Invite member",
-        opens_dialog=True,
     )

@@ -93,7 +93,7 @@ def list_members(request: PageRequest) -> HttpResponse:
         page="dashboard/members/list.html",
         partial="components/_list.html",
         context=MemberListContext(
-            table=member_table(found, query, workspace, given=given),
+            table=member_table(found, query, given=given),
             invitations=list(open_invitations(workspace)) if given else [],
             query=query,
             given=given,

@@ -66,6 +66,4 @@ def _empty(*, is_plain: bool) -> Empty:
         icon="boxes",
         title="No models",
         text="A model has a name that callers use, a price, and a provider that serves it.",
-        href=reverse("dashboard:model-create"),
-        action="Add model",
     )

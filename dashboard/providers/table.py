@@ -69,6 +69,4 @@ def _empty(query: str) -> Empty:
         icon="plug",
         title="No providers",
         text="A provider serves models: an account with a company, or your own server.",
-        href=reverse("dashboard:provider-create"),
-        action="Add provider",
     )

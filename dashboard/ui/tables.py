@@ -52,7 +52,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """What stands instead of a table without rows, and the next step where there is one."""
+    """What stands instead of a table without rows, and the next step where the page's head has no
+    button for it."""
 
     icon: str
     title: str
@@ -60,7 +61,6 @@ class Empty:
     _: KW_ONLY
     href: str = ""
     action: str = ""  # the words on the button that leads to href
-    opens_dialog: bool = False
 
 
 @dataclass(frozen=True, slots=True)

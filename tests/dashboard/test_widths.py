@@ -199,15 +199,60 @@ def test_the_filters_of_calls_are_in_one_line_on_a_desk(watched: Watched, path: 
     assert len(tops) == 1
 
 
-@pytest.mark.parametrize("path", ["/members", "/limits"])
-def test_emails_are_read_whole_on_a_telephone(watched: Watched, path: str) -> None:
+@pytest.mark.parametrize("path", ["/files", "/reference"])
+def test_the_narrowest_telephone_shows_the_page_whole(watched: Watched, path: str) -> None:
+    resize(watched, 320)
+    watched.open(path)
+
+    assert measure(watched) == []
+
+
+@pytest.mark.parametrize("path", ["/members", "/limits", "/models", "/models/prices"])
+def test_emails_and_model_ids_are_read_whole_on_a_telephone(watched: Watched, path: str) -> None:
     resize(watched, 390)
     watched.open(path)
-    emails = watched.page.locator(".cell-email, .people li > div")
-    widths = emails.evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
+    subjects = watched.page.locator(".cell-email, .cell-subject:visible, .people li > div")
+    widths = subjects.evaluate_all("all => all.map(e => [e.scrollWidth, e.clientWidth])")
 
     assert widths
     assert all(needed <= given for needed, given in widths)
+
+
+def test_no_line_of_a_tile_begins_or_ends_with_a_dot(watched: Watched) -> None:
+    resize(watched, 390)
+    watched.open("/")
+    # For each part: whether it begins a line, and whether its dot is beyond the edge of the tile.
+    parts = watched.page.locator("main .stat-delta .dotted > *").evaluate_all(
+        """all => all.map(part => {
+          const before = part.previousElementSibling;
+          const edge = part.closest(".stat-delta").getBoundingClientRect().left;
+          return [!before || before.offsetTop < part.offsetTop,
+                  part.getBoundingClientRect().left < edge];
+        })"""
+    )
+
+    assert [True, True] in parts
+    assert [False, False] in parts
+    assert all(begins == is_hidden for begins, is_hidden in parts)
+
+
+@pytest.mark.parametrize("path", ["/credits", "/keys", "/calls", "/models", "/providers"])
+def test_links_in_a_row_that_is_a_link_can_be_pressed(watched: Watched, path: str) -> None:
+    watched.open(path)
+    covered = watched.page.evaluate(
+        """() => [...document.querySelectorAll("tr:has(.row-link) :is(a, button)")]
+          .filter((e) => e.checkVisibility() && !e.matches(".row-link"))
+          .filter((e) => {
+            e.scrollIntoView({ block: "center" });
+            const box = e.getClientRects()[0];
+            const at = document.elementFromPoint(
+              box.left + box.width / 2, box.top + box.height / 2);
+            return !e.contains(at);
+          })
+          .map((e) => e.outerHTML.slice(0, 80))"""
+    )
+
+    assert covered == []
 
 
 def test_no_price_of_the_price_list_is_broken_on_a_telephone(watched: Watched) -> None:
