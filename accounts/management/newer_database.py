@@ -33,11 +33,11 @@ def find_unknown_migrations(applied: Collection[tuple[str, str]]) -> list[str]:
     )
 
 
-def say_newer(database: str, unknown: Collection[str]) -> str:
+def say_newer(unknown: Collection[str]) -> str:
     """Return the sentence for people on a database that has had these migrations."""
     return (
-        f"The database {database} is newer than this version of Tollhouse, which does not know "
-        f"{max(unknown)}: start the version that last used it, or restore a backup."
+        f"The database {settings.DATABASE_TITLE} is newer than this version of Tollhouse, which "
+        f"does not know {max(unknown)}: start the version that last used it, or restore a backup."
     )
 
 
@@ -49,4 +49,4 @@ def check_is_not_newer() -> None:
     except DatabaseError:
         return
     if unknown := find_unknown_migrations(applied):
-        raise CommandError(say_newer(settings.DATABASE_TITLE, unknown))
+        raise CommandError(say_newer(unknown))

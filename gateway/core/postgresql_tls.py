@@ -30,11 +30,8 @@ def explain_tls_failure(reason: str, database: Mapping[str, object]) -> str:
     reason: libpq's message. database: Django's settings of the database.
     """
     options = database.get("OPTIONS")
-    given = (
-        {str(name): str(value) for name, value in options.items()}
-        if (isinstance(options, Mapping))
-        else {}
-    )
+    options = options if isinstance(options, Mapping) else {}
+    given = {str(name): str(value) for name, value in options.items()}
     place = f"{database.get('HOST') or 'the socket'}:{database.get('PORT') or 5432}"
     return (
         _explain_files(reason, given)

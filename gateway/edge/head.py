@@ -52,24 +52,24 @@ def check_size(target: bytes, headers: Headers) -> None:
     if len(target) > MAX_REQUEST_LINE_BYTES:
         raise UriTooLong
     sizes = [len(name) + len(value) + AROUND_BYTES for name, value in headers]
-    longest = b""
-    if sizes and max(sizes) > MAX_HEADER_BYTES:
-        name, value = headers[sizes.index(max(sizes))]
-        longest = b"%s: %s" % (name, value[:LINE_START_BYTES])
+    longest_bytes = max(sizes, default=0)
+    if longest_bytes > MAX_HEADER_BYTES:
+        name, value = headers[sizes.index(longest_bytes)]
+        if fault := find_boundary_fault(b"%b: %b" % (name, value[:LINE_START_BYTES])):
+            raise fault
     if sum(sizes) > MAX_HEAD_BYTES:
-        raise head_too_large(longest)
-    if longest:
-        raise as_boundary(longest) or HeadersTooLarge(f"A header exceeds {MAX_HEADER_BYTES} bytes.")
+        raise head_too_large()
+    if longest_bytes > MAX_HEADER_BYTES:
+        raise HeadersTooLarge(f"A header exceeds {MAX_HEADER_BYTES} bytes.")
 
 
-def head_too_large(line: bytes) -> RequestError:
-    """line: how the line that is too long begins, or empty."""
-    fault = HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes in total.")
-    return as_boundary(line) or fault
+def head_too_large() -> HeadersTooLarge:
+    return HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes in total.")
 
 
-def as_boundary(line: bytes) -> RequestError | None:
-    """Return the fault of a line that is too long if it is a form's Content-Type: its boundary."""
+def find_boundary_fault(line: bytes) -> RequestError | None:
+    """Return what is wrong with a header that is too long if it is a form's Content-Type: its
+    boundary. line: how the header begins."""
     return no_boundary() if FORM_LINE.match(line) else None
 
 

@@ -31,7 +31,14 @@ from gateway.edge.connection_limits import NEVER, SETTLE_S
 from gateway.edge.early_error import LingeringClose, as_gateway_error
 from gateway.edge.error_protocol import BETWEEN, BODY, HEAD, ErrorProtocol
 from gateway.edge.half_close import probe
-from gateway.edge.head import PROBE_TARGETS, check_head, check_size, head_too_large, line_start
+from gateway.edge.head import (
+    PROBE_TARGETS,
+    check_head,
+    check_size,
+    find_boundary_fault,
+    head_too_large,
+    line_start,
+)
 from gateway.edge.limits import (
     MAX_FRAMING_BYTES,
     MAX_HEADER_BYTES,
@@ -63,7 +70,7 @@ class GuardedHttpProtocol(ErrorProtocol):
         self._timed_phase = BETWEEN
         self._chunk_bytes = 0
         self._head_bytes = 0
-        self._line = b""
+        self._line_start = b""
         self._body_bytes = 0
         self._limit_bytes = UNLIMITED
         self._pieces = 0
@@ -271,10 +278,11 @@ class GuardedHttpProtocol(ErrorProtocol):
     def _wait_for_more(self, data: bytes) -> None:
         """A request has begun and not ended with what was received."""
         if self._phase == HEAD:
-            self._line = line_start(self._line, data)
+            self._line_start = line_start(self._line_start, data)
             if self._head_bytes > MAX_UNFINISHED_HEAD_BYTES:
                 is_line = len(self.url) > MAX_REQUEST_LINE_BYTES
-                self._refuse(UriTooLong() if is_line else head_too_large(self._line))
+                fault = find_boundary_fault(self._line_start) or head_too_large()
+                self._refuse(UriTooLong() if is_line else fault)
             elif self._timed_phase != HEAD:
                 self.deadline = self.loop.time() + self.limiter.limits.head_s
         elif self._timed_phase != BODY:

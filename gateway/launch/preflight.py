@@ -24,7 +24,7 @@ from accounts.management.foreign_tables import (
     say_foreign_tables,
 )
 from accounts.management.newer_database import find_unknown_migrations, say_newer
-from gateway.config.database_url import FILE_NAME, describe_database
+from gateway.config.database_url import FILE_NAME
 from gateway.config.home import note_use, signs_of_use
 from gateway.core.postgresql_tls import explain_tls_failure
 from gateway.database.lock import PREPARING, locked
@@ -208,7 +208,7 @@ def check_database() -> bool:
     except DatabaseError as error:
         raise _unreadable(error) from None
     if unknown := find_unknown_migrations(executor.loader.applied_migrations):
-        raise CannotStart(say_newer(_name(), unknown))
+        raise CannotStart(say_newer(unknown))
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
@@ -269,4 +269,4 @@ def _unreadable(error: DatabaseError) -> CannotStart:
 
 
 def _name() -> str:
-    return describe_database(settings.DATABASES["default"])
+    return settings.DATABASE_TITLE

@@ -161,11 +161,12 @@ def ended_calls(
     others: dict[Row, list[Row]] = defaultdict(list)
     for group in groups:
         common = rows.common_of(group[0])
-        rest = [record for record in group if not is_plain(record)]
-        others[common] += map(rows.own_of, rest)
-        if rest:
-            group = [record for record in group if is_plain(record)]
-        plain[common] += map(rows.plain_of, group)
+        of_plain, of_others = plain[common], others[common]
+        for record in group:
+            if is_plain(record):
+                of_plain.append(rows.plain_of(record))
+            else:
+                of_others.append(rows.own_of(record))
     return plain, others
 
 
